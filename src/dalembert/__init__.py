@@ -1,0 +1,87 @@
+"""dalembert: simulation of constrained mechanical systems and other differential-algebraic equations.
+
+>>> import dalembert as da
+>>> pendulum = da.EquationsOfMotion(
+...     p=["x", "y"], parameters=dict(m=1.0, L=1.0, g=9.81), mass=lambda s: [s.m, s.m],
+...     force=lambda s: [0, -s.m * s.g], holonomic=lambda s: [s.x**2 + s.y**2 - s.L**2])
+>>> sol = da.simulate(pendulum, (0, 10), p0=[1, 0], v0=[0, 0])
+>>> sol["x"].shape == sol.t.shape
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Names are imported at first use: `import dalembert` stays quick.
+_HOME = {
+    "EquationsOfMotion": "model",
+    "QuasiLinearDAE": "model",
+    "Input": "model",
+    "Event": "model.event",
+    "hidden_constraints": "regularize",
+    "consistent_initial_values": "regularize",
+    "formulate": "regularize",
+    "InitialValuesCorrected": "regularize",
+    "simulate": "simulation",
+    "Solution": "solution",
+    "Radau5": "solvers",
+    "DalembertError": "errors",
+    "ModelError": "errors",
+    "OptionError": "errors",
+    "SimulationError": "errors",
+    "InconsistentInitialValues": "errors",
+    "StepSizeTooSmall": "errors",
+    "TooManySteps": "errors",
+    "SingularMatrix": "errors",
+    "FunctionFailed": "errors",
+    "Interrupted": "errors",
+    "StepRefused": "errors",
+    "UntraceableError": "errors",
+    "UntraceableWarning": "errors",
+}
+_ROOMS = ("problems", "studies")
+
+__all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from dalembert import problems, studies
+    from dalembert.errors import (
+        DalembertError,
+        FunctionFailed,
+        InconsistentInitialValues,
+        Interrupted,
+        ModelError,
+        OptionError,
+        SimulationError,
+        SingularMatrix,
+        StepRefused,
+        StepSizeTooSmall,
+        TooManySteps,
+        UntraceableError,
+        UntraceableWarning,
+    )
+    from dalembert.model import EquationsOfMotion, Input, QuasiLinearDAE
+    from dalembert.model.event import Event
+    from dalembert.regularize import InitialValuesCorrected, consistent_initial_values, formulate, hidden_constraints
+    from dalembert.simulation import simulate
+    from dalembert.solution import Solution
+    from dalembert.solvers import Radau5
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"dalembert.{_HOME[name]}"), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"dalembert.{name}")
+    else:
+        raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,93 @@
+"""What numba kernels need: calling ports by address, and a decorator whose disk cache is safe.
+
+A kernel takes the addresses of ports as `uintp` and arrays, and is compiled for one explicit signature:
+
+    @kernel("int32(uintp, float64, float64[::1], float64[::1], float64[::1])")
+    def evaluate(port, t, x, theta, out):
+        return call_port(port, t, x.ctypes.data, theta.ctypes.data, out.ctypes.data)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+try:
+    from dalembert.compile.kernel_cache import KernelCache
+except ImportError:  # numba moved the parts that the cache is made of
+    KernelCache = None
+
+# For functions without a signature of their own, which are compiled into the kernels that call them.
+device = njit(nogil=True, error_model="numpy")
+
+_compiled = 0  # kernels that were not in the cache, in this process
+
+
+@intrinsic
+def call_port(typingctx, address, t, x, theta, out):
+    """Call the port at `address`: t is float64, the others uintp (`array.ctypes.data`). Returns its status, int32."""
+    signature = types.int32(types.uintp, types.float64, types.uintp, types.uintp, types.uintp)
+
+    def generate(context, builder, signature, arguments):
+        pointer = ir.DoubleType().as_pointer()
+        function_type = ir.FunctionType(ir.IntType(32), [ir.DoubleType(), pointer, pointer, pointer])
+        function = builder.inttoptr(arguments[0], function_type.as_pointer())
+        pointers = [builder.inttoptr(argument, pointer) for argument in arguments[2:]]
+        return builder.call(function, [arguments[1], *pointers])
+
+    return signature, generate
+
+
+def kernel(signature: Any) -> Callable[[Callable], Any]:
+    """Compile a function for `signature` at once, without the GIL, or load it from the disk cache.
+
+    Like `njit(signature, cache=True, nogil=True, error_model="numpy")`, but the cache sees changes of every file that
+    kernels are made of (see `kernel_cache`). The user is told once when compiling is necessary.
+    """
+
+    def decorate(function: Callable) -> Any:
+        dispatcher = njit(nogil=True, error_model="numpy")(function)
+        if KernelCache is None:
+            dispatcher.enable_caching()
+        else:
+            try:
+                dispatcher._cache = KernelCache(function, _tell)
+            except OSError:  # no place for a cache: compile in every process
+                _tell()
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+        return dispatcher
+
+    return decorate
+
+
+@contextlib.contextmanager
+def announce() -> Iterator[None]:
+    """Say how long it took if kernels had to be compiled inside; to be put around the import of kernel modules."""
+    before, start = _compiled, time.perf_counter()
+    try:
+        yield
+    finally:
+        if _compiled > before:
+            _say(f"dalembert: compiled in {time.perf_counter() - start:.0f} s")
+
+
+def _tell() -> None:
+    global _compiled
+    _compiled += 1
+    if _compiled == 1:
+        _say("dalembert: compiling kernels for this machine (only once, up to a minute) ...")
+
+
+def _say(text: str) -> None:
+    if os.environ.get("DALEMBERT_QUIET", "") in ("", "0") and sys.stderr is not None:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()

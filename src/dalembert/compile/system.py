@@ -1,0 +1,159 @@
+"""Ports of a formulation: residual and Jacobian for implicit methods, inputs, and any expression of its state.
+
+Expressions that contain functions which could not be traced become Python ports: the callback fills the external
+symbols with numbers, then calls the compiled rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from dalembert.compile.callback import python_port
+from dalembert.compile.graph import compile_port
+from dalembert.compile.ports import Port
+from dalembert.errors import StepRefused
+from dalembert.model import Model
+from dalembert.model.opaque import OpaqueEvaluator
+from dalembert.regularize import System
+
+
+@dataclass(frozen=True)
+class CompiledSystem:
+    """`residual` is F(t, [x, x'], θ); `jacobian` gives the nonzeros of ∂F/∂x, then of E, in the order of the patterns."""
+
+    system: System
+    residual: Port
+    jacobian: Port
+    jacobian_pattern: tuple[np.ndarray, np.ndarray]  # rows, columns
+    leading_pattern: tuple[np.ndarray, np.ndarray]
+    eliminable: tuple[tuple[int, int], ...]
+
+    @property
+    def uses_python(self) -> bool:
+        return "python" in (self.residual.backend, self.jacobian.backend)
+
+
+def compile_system(system: System) -> CompiledSystem:
+    """Compile a square formulation, once per model."""
+    model = system.model
+    key = ("compiled", system.formulation, id(system))
+    with model.lock:
+        if key not in model.cache:
+            model.cache[key] = _compile(system)
+        return model.cache[key]
+
+
+def _compile(system: System) -> CompiledSystem:
+    graph = system.model.graph
+    both = ca.vertcat(system.x, system.x_dot)
+    n = system.n
+    residual = expression_port(system, system.residual, both)
+    E = system.leading
+    blocks = graph.externals_in(system.residual)
+    if not blocks:
+        J = system.jacobian
+        jacobian = compile_port(graph.t, both, graph.theta, ca.cse(ca.vertcat(_nonzeros(J), _nonzeros(E))))
+        pattern = _triplets(J.sparsity())
+    else:
+        rows, columns = _pattern_with_externals(system, blocks)
+        leading = expression_port(system, _nonzeros(E), both)
+        jacobian = python_port(
+            _difference_jacobian(residual, leading, rows, columns, n), n_x=2 * n, n_theta=graph.theta.numel(),
+            n_out=len(rows) + leading.n_out,
+        )
+        pattern = (rows, columns)
+    return CompiledSystem(system, residual, jacobian, pattern, _triplets(E.sparsity()), tuple(system.eliminable()))
+
+
+def expression_port(system: System, expression: ca.SX, x: ca.SX | None = None) -> Port:
+    """A port for any expression of the system's state (or of `x` = state and rates)."""
+    graph = system.model.graph
+    x = system.x if x is None else x
+    expression = ca.cse(ca.densify(ca.vec(expression)))
+    blocks = graph.externals_in(expression)
+    if not blocks:
+        return compile_port(graph.t, x, graph.theta, expression)
+    inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *(b.symbol for b in blocks)), expression)
+    evaluator = OpaqueEvaluator(graph, blocks, {})
+    slices = system.slices
+    absent = {kind: np.zeros(0) for kind in graph.vectors if kind not in slices}
+
+    def evaluate(t: float, state: np.ndarray, theta: np.ndarray, out: np.ndarray) -> None:
+        values = {kind: state[part] for kind, part in slices.items()} | absent
+        full = np.concatenate([theta, evaluator(t, values, theta)])
+        inner(t, np.ascontiguousarray(state), full, out)
+
+    return python_port(evaluate, n_x=x.numel(), n_theta=graph.theta.numel(), n_out=expression.numel())
+
+
+def input_port(model: Model) -> Port | None:
+    """A port for u, u', u'' as functions of time, or None if the model has no inputs."""
+    inputs = model.inputs
+    if not inputs:
+        return None
+    graph = model.graph
+    if all(traced.sx is not None for traced in inputs.values()):
+        columns = ca.horzcat(*(traced.sx(graph.t) for traced in inputs.values()))
+        return compile_port(graph.t, ca.SX(0, 1), ca.SX(0, 1), ca.densify(ca.vec(columns.T)))
+
+    def evaluate(t: float, x: np.ndarray, theta: np.ndarray, out: np.ndarray) -> None:
+        out[:] = model.input_values(t).ravel()
+
+    return python_port(evaluate, n_x=0, n_theta=0, n_out=3 * len(inputs))
+
+
+def _nonzeros(matrix: ca.SX) -> ca.SX:
+    return ca.vertcat(*matrix.nonzeros()) if matrix.nnz() else ca.SX(0, 1)
+
+
+def _triplets(sparsity: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
+    rows, columns = sparsity.get_triplet()
+    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+
+
+def _pattern_with_externals(system: System, blocks: list) -> tuple[np.ndarray, np.ndarray]:
+    """Pattern of ∂F/∂x when external functions may depend on anything: rows that contain one are full."""
+    symbols = ca.vertcat(*(b.symbol for b in blocks))
+    touched = np.diff(ca.jacobian(system.residual, symbols).sparsity().T.colind()) > 0
+    mask = np.zeros((system.residual.numel(), system.n), bool)
+    rows, columns = _triplets(system.jacobian.sparsity())
+    mask[rows, columns] = True
+    mask[touched] = True
+    columns, rows = np.nonzero(mask.T)
+    return rows.astype(np.int64), columns.astype(np.int64)
+
+
+def _difference_jacobian(residual: Port, leading: Port, rows: np.ndarray, columns: np.ndarray, n: int) -> Callable:
+    """Central differences of the residual, and the leading matrix, as a Python port's function."""
+    used = np.unique(columns)
+    entries = [(j, np.flatnonzero(columns == j)) for j in used]
+
+    def evaluate(t: float, state: np.ndarray, theta: np.ndarray, out: np.ndarray) -> None:
+        point = np.array(state)
+        for j, where in entries:
+            step = 6e-6 * max(abs(point[j]), 1e-2)
+            centre = point[j]
+            point[j] = centre + step
+            above = _status(residual, t, point, theta)
+            point[j] = centre - step
+            below = _status(residual, t, point, theta)
+            point[j] = centre
+            out[where] = ((above - below) / (2 * step))[rows[where]]
+        if leading.n_out:
+            leading(t, point, theta, out[len(rows) :])
+
+    return evaluate
+
+
+def _status(port: Port, t: float, x: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    out = np.empty(port.n_out)
+    if port.call_status(t, x, theta, out):
+        error = port.take_error()
+        raise error if error is not None else StepRefused(f"not finite near t = {t:.9g}")
+    return out
+
+

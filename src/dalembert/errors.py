@@ -1,0 +1,69 @@
+"""Every exception and warning of the package. All derive from `DalembertError`.
+
+A message says what happened, where (time, variable or equation by name), and what to do about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DalembertError(Exception):
+    """Base of all exceptions raised on purpose by this package."""
+
+
+class ModelError(DalembertError, ValueError):
+    """A model, or the data given for it, is faulty. `faults` lists every fault that was found."""
+
+    def __init__(self, what: str, faults: list[str] | tuple[str, ...] = ()):
+        self.faults = tuple(faults)
+        lines = "".join(f"\n  - {fault}" for fault in self.faults)
+        super().__init__(what + (":" + lines if lines else ""))
+
+
+class OptionError(DalembertError, ValueError):
+    """An option or argument is unknown or has an impossible value."""
+
+
+class UntraceableError(DalembertError, TypeError):
+    """A model function did something with a symbol that only numbers can do (a branch, `float(x)`, a table)."""
+
+
+class StepRefused(DalembertError):
+    """To be raised by a user's function that cannot be evaluated here: the method takes a smaller step."""
+
+
+class SimulationError(DalembertError):
+    """A simulation could not be finished. `solution` holds everything computed until then (or None)."""
+
+    def __init__(self, message: str, solution: Any = None):
+        super().__init__(message)
+        self.solution = solution
+
+
+class InconsistentInitialValues(SimulationError):
+    """The start values violate the constraints and could not, or should not, be corrected."""
+
+
+class StepSizeTooSmall(SimulationError):
+    """The step size fell below what the floating-point numbers near t can resolve."""
+
+
+class TooManySteps(SimulationError):
+    """The limit on the number of steps was reached before the end of the interval."""
+
+
+class SingularMatrix(SimulationError):
+    """The iteration matrix is singular whatever the step size; the message names the equation or variable behind it."""
+
+
+class FunctionFailed(SimulationError):
+    """A user's function raised an exception, or returned a wrong shape or a value that is not finite."""
+
+
+class Interrupted(SimulationError, KeyboardInterrupt):
+    """Ctrl-C. `solution` holds everything computed until then."""
+
+
+class UntraceableWarning(UserWarning):
+    """A model function could not be traced; it runs as Python code, with finite differences, and slower."""

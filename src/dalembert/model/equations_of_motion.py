@@ -1,0 +1,266 @@
+"""The general equations of motion of constrained mechanical systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.model.base import Model
+from dalembert.model.functions import ModelFunction, describe
+
+#: The vectors of the state, in the order used everywhere.
+KINDS = ("p", "v", "r", "w", "s", "lam", "mu")
+
+
+class EquationsOfMotion(Model):
+    """A constrained mechanical system in the general form [1]_.
+
+    ::
+
+        p' = Z(p) v                                           kinematics= (default: identity)
+        M(p,t) v' = f(p,v,r,w,s,λ,μ,t) − Zᵀ Gᵀ λ − Zᵀ Hᵀ μ        mass=, force=
+        r' = b(p,v,r,w,s,λ,μ,t)                               dynamics=        (dynamic force elements)
+        0 = d(p,v,r,w,s,λ,μ,t)                                auxiliary=       (auxiliary variables w)
+        0 = c(p,s,t)                                          contact_points=  (contact-point coordinates s)
+        0 = H(p,s,t) Z v + h(p,s,t)                           nonholonomic=
+        0 = g(p,s,t)                                          holonomic=
+        0 = e(p,v,s,t)                                        invariant=       (e.g. energy)
+
+    Every function takes one namespace `s` with all variables, parameters, inputs and `t` by name, and the vectors
+    `s.p, s.v, s.r, s.w, s.s, s.lam, s.mu, s.u`. G = dg/dp, H and all time derivatives are derived.
+
+    Parameters
+    ----------
+    p, v, r, w, s : sequences of str
+        Names of positions, velocities (default: position name + ``_dot``), and the optional variables.
+    mass : callable or array
+        Vector (diagonal) or symmetric matrix; may be semi-definite.
+    force, dynamics, auxiliary, contact_points, nonholonomic, holonomic, invariant : callable or sequence
+        As above. SymPy expressions are accepted in place of, or returned from, functions.
+    kinematics : callable or array
+        Z as a matrix (n_p × n_v), or p' as a vector that is linear in the velocities.
+    parameters, inputs : mappings
+        Numbers or arrays by name; functions of time (or `Input`) by name, whose rates are `name_dot`.
+    lam, mu : sequences of str, optional
+        Names of the holonomic and nonholonomic constraints' multipliers.
+    velocity_constraints, acceleration_constraints : callable, optional
+        Your own g^I and (g^II, h^I); checked against the derived ones. `s.a` is v'.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> pendulum = da.EquationsOfMotion(
+    ...     p=["x", "y"], parameters=dict(m=1.0, L=1.0, g=9.81),
+    ...     mass=lambda s: [s.m, s.m], force=lambda s: [0, -s.m * s.g],
+    ...     holonomic=lambda s: [s.x**2 + s.y**2 - s.L**2])
+    >>> pendulum
+    EquationsOfMotion('model': 2 positions, 2 velocities, 1 holonomic constraint)
+
+    References
+    ----------
+    .. [1] A. Steinbrecher, "GEOMS: A software package for the numerical integration of general model equations of
+       multibody systems", WIAS Preprint 1259, 2007, equations (1)-(3).
+    """
+
+    def __init__(
+        self,
+        p: Sequence[str],
+        mass: Any,
+        force: Any,
+        *,
+        v: Sequence[str] | None = None,
+        r: Sequence[str] = (),
+        w: Sequence[str] = (),
+        s: Sequence[str] = (),
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        kinematics: Any = None,
+        dynamics: Any = None,
+        auxiliary: Any = None,
+        contact_points: Any = None,
+        holonomic: Any = None,
+        nonholonomic: Any = None,
+        invariant: Any = None,
+        lam: Sequence[str] | None = None,
+        mu: Sequence[str] | None = None,
+        velocity_constraints: Any = None,
+        acceleration_constraints: Any = None,
+        name: str = "model",
+    ):
+        faults: list[str] = []
+        if v is None:
+            v = [f"{n}_dot" for n in p] if not isinstance(p, str) else ()
+            if kinematics is not None:
+                faults.append("v= must name the velocities when kinematics= is given, e.g. v=['wx', 'wy', 'wz']")
+        self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters or {}, inputs or {}, faults)
+        graph, functions = self.graph, self.graph.functions
+        if not graph.size("p"):
+            raise ModelError(f"model '{name}' has faults", ["p=: a system needs at least one position"])
+        self._declared("r", "dynamics", dynamics, faults)
+        self._declared("w", "auxiliary", auxiliary, faults)
+        self._declared("s", "contact_points", contact_points, faults)
+
+        # functions of position and velocity come first: their lengths are the numbers of multipliers
+        self._set_kinematics(kinematics, faults)
+        self._set_vector("contact_points", contact_points, graph.size("s"), faults)
+        self._set_vector("holonomic", holonomic, None, faults)
+        self._set_vector("nonholonomic", nonholonomic, None, faults)
+        self._name_multipliers("lam", lam, "holonomic", faults)
+        self._name_multipliers("mu", mu, "nonholonomic", faults)
+        self._set_mass(mass, faults)
+        self._set_vector("force", force, graph.size("v"), faults)
+        self._set_vector("dynamics", dynamics, graph.size("r"), faults)
+        self._set_vector("auxiliary", auxiliary, graph.size("w"), faults)
+        self._set_vector("invariant", invariant, None, faults)
+        n_lam, n_mu = graph.size("lam"), graph.size("mu")
+        self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
+        self._set_vector("acceleration_constraints", acceleration_constraints, n_lam + n_mu, faults)
+        self._check_structure(faults)
+        if faults:
+            raise ModelError(f"model '{name}' has faults", faults)
+        for role, function in functions.items():
+            assert function is not None, role
+
+    def __repr__(self) -> str:
+        parts = []
+        for count, noun in (
+            (self.graph.size("p"), "position"), (self.graph.size("v"), "velocit"), (self.graph.size("r"), "dynamic force variable"),
+            (self.graph.size("w"), "auxiliary variable"), (self.graph.size("s"), "contact-point coordinate"),
+            (self.graph.size("lam"), "holonomic constraint"), (self.graph.size("mu"), "nonholonomic constraint"),
+        ):
+            if count:
+                ending = {"velocit": ("y", "ies")}.get(noun, ("", "s"))[count > 1]
+                parts.append(f"{count} {noun}{ending}")
+        return f"EquationsOfMotion({self.name!r}: {', '.join(parts)})"
+
+    # -- building --------------------------------------------------------------------------------------------------
+
+    def _declared(self, kind: str, role: str, function: Any, faults: list[str]) -> None:
+        n = self.graph.size(kind)
+        if n and function is None:
+            faults.append(f"{kind}= names {n} variables, but {role}= that determines them is missing")
+        if function is not None and not n:
+            faults.append(f"{role}= is given, but {kind}= names no variables for it")
+
+    def _keep(self, role: str, function: ModelFunction | None) -> None:
+        if function is not None:
+            self.graph.functions[role] = function
+
+    def _set_vector(self, role: str, given: Any, length: int | None, faults: list[str]) -> None:
+        """A function that returns a vector; None means absent."""
+        if given is None:
+            return
+        function = self._trace(role, given, faults)
+        if function is None:
+            return
+        rows, columns = function.shape
+        if columns != 1 and rows == 1:  # a row is as good as a column
+            sx = function.sx.T if function.traced else None
+            function = ModelFunction(role, (columns, 1), 1, sx, function.python, function.reason)
+            rows, columns = function.shape
+        if columns != 1:
+            faults.append(f"{describe(role, given)}: returned a {rows}×{columns} matrix; return a vector")
+            return
+        if length is not None and rows != length:
+            faults.append(f"{describe(role, given)}: returned {rows} values where {length} are needed ({self._needed(role)})")
+            return
+        if function.traced:
+            function = ModelFunction(role, function.shape, 1, ca.densify(function.sx))
+        self._keep(role, function)
+
+    def _needed(self, role: str) -> str:
+        kind = {
+            "force": "v", "dynamics": "r", "auxiliary": "w", "contact_points": "s",
+            "velocity_constraints": "lam", "acceleration_constraints": "lam",
+        }[role]
+        return "one for each of " + ", ".join(self.graph.vectors[kind]) + (
+            ", then of the nonholonomic constraints" if role == "acceleration_constraints" and self.graph.size("mu") else ""
+        )
+
+    def _set_kinematics(self, given: Any, faults: list[str]) -> None:
+        n_p, n_v = self.graph.size("p"), self.graph.size("v")
+        if given is None:
+            if n_p != n_v:
+                faults.append(f"{n_p} positions but {n_v} velocities: kinematics= (Z in p' = Z v) must be given")
+                return
+            self._keep("kinematics", ModelFunction("kinematics", (n_p, n_p), 2, ca.SX.eye(n_p)))
+            return
+        function = self._trace("kinematics", given, faults)
+        if function is None:
+            return
+        if function.shape != (n_p, n_v):
+            rows, columns = function.shape
+            faults.append(f"{describe('kinematics', given)}: returned {rows}×{columns}; Z must be {n_p}×{n_v} (positions × velocities)")
+            return
+        self._keep("kinematics", function)
+
+    def _set_mass(self, given: Any, faults: list[str]) -> None:
+        n = self.graph.size("v")
+        function = self._trace("mass", given, faults)
+        if function is None:
+            return
+        rows, columns = function.shape
+        if function.ndim <= 1 and (rows, columns) in ((n, 1), (1, n)):
+            if function.traced:
+                function = ModelFunction("mass", (n, n), 2, ca.diag(ca.vec(function.sx)))
+            else:
+                diagonal = function.python
+                function = ModelFunction("mass", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason)
+        elif (rows, columns) != (n, n):
+            got = f"{rows} values" if columns == 1 else f"a {rows}×{columns} matrix"
+            faults.append(f"{describe('mass', given)}: returned {got}; {n} velocities need a vector of {n} (diagonal) or a {n}×{n} matrix")
+            return
+        self._keep("mass", function)
+        if function.traced and not _symmetric(function.sx):
+            faults.append(f"{describe('mass', given)}: the mass matrix is not symmetric")
+
+    def _name_multipliers(self, kind: str, names: Sequence[str] | None, role: str, faults: list[str]) -> None:
+        count = self.graph.functions[role].shape[0] if role in self.graph.functions else 0
+        if names is not None and len(names) != count and role in self.graph.functions:
+            faults.append(f"{kind}= gives {len(names)} names, but {role}= has {count} constraints")
+        if names is None or len(names) != count:
+            names = [f"{kind}{i + 1}" for i in range(count)]
+        taken = {n for ns in self.graph.vectors.values() for n in ns} | set(self.graph.parameters) | set(self.graph.inputs)
+        clash = sorted(taken & set(names))
+        if clash:
+            faults.append(f"the name '{clash[0]}' is taken by a multiplier; rename it or name the multipliers with {kind}=[...]")
+        self.graph.add_vector(kind, names)
+
+    def _check_structure(self, faults: list[str]) -> None:
+        graph = self.graph
+        n_v, n_lam, n_mu = graph.size("v"), graph.size("lam"), graph.size("mu")
+        if n_lam + n_mu > n_v:
+            faults.append(f"{n_lam + n_mu} constraints (holonomic and nonholonomic) on {n_v} velocities: nothing could move; remove some")
+        variables = ca.vertcat(graph.symbol["p"], graph.symbol["s"])
+        self._check_rows("holonomic", variables, "no position and no contact point", graph.vectors["lam"], faults)
+        self._check_rows("nonholonomic", graph.symbol["v"], "no velocity", graph.vectors["mu"], faults)
+        if "nonholonomic" in graph.functions and graph.functions["nonholonomic"].traced:
+            H = ca.jacobian(graph.functions["nonholonomic"].sx, graph.symbol["v"])
+            for i in range(n_mu):
+                if ca.depends_on(H[i, :], graph.symbol["v"]):
+                    faults.append(f"nonholonomic constraint '{graph.vectors['mu'][i]}' is not linear in the velocities")
+        self._check_rows("contact_points", graph.symbol["s"], "no contact-point coordinate", graph.vectors["s"], faults)
+
+    def _check_rows(self, role: str, on: ca.SX, nothing: str, names: Sequence[str], faults: list[str]) -> None:
+        function = self.graph.functions.get(role)
+        if function is None or not function.traced:
+            return
+        for i, name in enumerate(names):
+            if not ca.depends_on(function.sx[i], on):
+                faults.append(f"{role} constraint {i + 1} ('{name}') depends on {nothing}; it can never be enforced")
+
+
+def _symmetric(M: ca.SX) -> bool:
+    """Whether M equals its transpose at sample points, to rounding."""
+    symbols = ca.symvar(M)
+    function = ca.Function("M", symbols, [M])
+    for seed in range(3):
+        values = np.random.default_rng(seed).uniform(0.2, 1.2, len(symbols))
+        at = np.array(function(*values) if symbols else function()["o0"], float)
+        if np.isfinite(at).all() and not np.allclose(at, at.T, rtol=1e-9, atol=1e-9 * np.abs(at).max(initial=0)):
+            return False
+    return True

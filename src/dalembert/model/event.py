@@ -1,0 +1,106 @@
+"""Events: functions of the state whose roots are found during a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from dalembert.errors import ModelError, OptionError
+from dalembert.model.base import Model
+from dalembert.model.functions import ModelFunction, trace
+from dalembert.model.opaque import DEPENDENCIES
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A root of `function(s)`.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the namespace `s` of the model, returns one number.
+    direction : {0, 1, -1}
+        Which roots count: all, rising, falling.
+    terminal : bool or int
+        Stop at the first (or the given number of the) root.
+    action : callable, optional
+        ``action(s)`` returns new values by name, ``{"y_dot": -0.9 * s.y_dot}`` or ``{"v": [...]}``; the integration
+        restarts from there, made consistent with the constraints.
+    name : str, optional
+        For `sol.events`; default: the function's name, or event 1, 2, ….
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> ball = da.EquationsOfMotion(p=["y"], mass=[1.0], force=[-9.81])
+    >>> floor = da.Event(lambda s: s.y, direction=-1, action=lambda s: {"y_dot": -0.5 * s.y_dot}, name="floor")
+    >>> sol = da.simulate(ball, (0, 1), p0=[1.0], events=floor)
+    >>> sol.events.t
+    array([0.45152364, 0.90304728])
+    """
+
+    function: Callable[[Any], Any]
+    direction: int = 0
+    terminal: bool | int = False
+    action: Callable[[Any], Any] | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise OptionError(f"an event needs a function of the namespace s, not {self.function!r}")
+        if self.direction not in (-1, 0, 1):
+            raise OptionError(f"direction={self.direction!r} of an event must be 0, 1 (rising) or -1 (falling)")
+        if self.action is not None and not callable(self.action):
+            raise OptionError(f"action={self.action!r} of an event must be a function of the namespace s")
+
+
+def as_events(given: Any) -> list[Event]:
+    """Events from an `Event`, a function (with SciPy's attributes `terminal`, `direction`), or a sequence of those."""
+    if given is None:
+        return []
+    if isinstance(given, Event) or callable(given):
+        given = [given]
+    events = []
+    for item in given:
+        if not isinstance(item, Event):
+            item = Event(item, getattr(item, "direction", 0), getattr(item, "terminal", False))
+        if item.name is None:
+            own = getattr(item.function, "__name__", "<lambda>")
+            name = own if own != "<lambda>" else f"event {len(events) + 1}"
+            item = Event(item.function, item.direction, item.terminal, item.action, name)
+        events.append(item)
+    names = [event.name for event in events]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"two events have the name '{name}'; give each its own with Event(..., name=...)")
+    return events
+
+
+def trace_events(model: Model, events: list[Event]) -> ca.SX:
+    """All event functions as one column; those that cannot be traced become external symbols of the model's graph."""
+    faults: list[str] = []
+    columns = []
+    kinds = tuple(model.graph.vectors)
+    for event in events:
+        role = f"event '{event.name}'"
+        with model.lock:
+            symbols = model.graph.symbols(kinds, {})
+            function = trace(role, event.function, symbols, lambda: model.graph.sample_points(kinds, {}), faults)
+        if function is None:
+            continue
+        if function.shape != (1, 1):
+            faults.append(f"{role} returned {function.shape[0]}×{function.shape[1]} values; it must return one number")
+            continue
+        if function.traced:
+            columns.append(function.sx)
+            continue
+        key = f"{role} #{id(event.function)}"
+        DEPENDENCIES.setdefault(key, kinds)
+        model.graph.functions[key] = ModelFunction(key, (1, 1), function.ndim, None, function.python, function.reason)
+        columns.append(model.graph.external(key, "value", (1, 1)))
+    if faults:
+        raise ModelError("events", faults)
+    return ca.vertcat(*columns)

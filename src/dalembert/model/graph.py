@@ -1,0 +1,172 @@
+"""The graph of a model: its symbols, its functions as expressions of them, and what stands in for Python functions.
+
+A function that cannot be traced enters the graph as *external symbols*: its value, and where the regularization needs
+them its derivatives, are inputs of the graph that `opaque.py` fills with numbers at every evaluation. Everything
+downstream treats both kinds alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.model.expression import scalar, vector
+from dalembert.model.functions import ModelFunction
+from dalembert.model.namespace import Namespace
+
+#: Variables that a sample point for untraceable functions gets, one set per try.
+SAMPLES = (0.31, -0.47, 1.13)
+
+
+@dataclass(frozen=True)
+class External:
+    """A block of external symbols: `what` of the untraceable function `role`, column by column.
+
+    `what` is "value", "time" (partial derivative by explicit time), "first" and "second" (derivatives along the
+    flow p' = Z v, s' = …, t' = 1), or "by p", "by s", "by v" (Jacobian).
+    """
+
+    role: str
+    what: str
+    symbol: ca.SX
+    shape: tuple[int, int]
+
+    @property
+    def needs_flow(self) -> bool:
+        return self.what in ("first", "second")
+
+
+@dataclass
+class Graph:
+    """Symbols and functions of one model. `vectors` maps p, v, … to names; `parameters` maps names to values."""
+
+    vectors: Mapping[str, Sequence[str]]
+    parameters: Mapping[str, np.ndarray]
+    inputs: Sequence[str]
+    functions: dict[str, ModelFunction] = field(default_factory=dict)
+    externals: dict[tuple[str, str], External] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.t = ca.SX.sym("t")
+        self.symbol: dict[str, ca.SX] = {}
+        for kind, names in self.vectors.items():
+            self.symbol[kind] = ca.SX.sym(kind, len(names))
+        self.a = ca.SX.sym("a", len(self.vectors.get("v", ())))
+        n_u = len(self.inputs)
+        self.u, self.du, self.ddu = (ca.SX.sym(name, n_u) for name in ("u", "du", "ddu"))
+        self.parameter_symbols = ca.SX.sym("theta", sum(value.size for value in self.parameters.values()))
+        self.theta = ca.vertcat(self.parameter_symbols, self.u, self.du, self.ddu)
+
+    # -- sizes and names -------------------------------------------------------------------------------------------
+
+    def size(self, kind: str) -> int:
+        return len(self.vectors.get(kind, ()))
+
+    def add_vector(self, kind: str, names: Sequence[str]) -> None:
+        """Add a vector whose length is known only after tracing (the multipliers)."""
+        self.vectors = {**self.vectors, kind: tuple(names)}
+        self.symbol[kind] = ca.SX.sym(kind, len(names))
+
+    @property
+    def parameter_values(self) -> np.ndarray:
+        return np.concatenate([np.ravel(value) for value in self.parameters.values()] or [np.zeros(0)])
+
+    # -- namespaces ------------------------------------------------------------------------------------------------
+
+    def symbols(self, kinds: Iterable[str], hidden: Mapping[str, str], input_rates: bool = True) -> Namespace:
+        """Namespace of symbols for tracing a function that may depend on `kinds` (besides t, parameters, inputs)."""
+        table: dict[str, Any] = {"t": scalar(self.t)}
+        for kind in kinds:
+            if kind == "a":
+                table["a"] = vector(self.a)
+                continue
+            table[kind] = vector(self.symbol[kind])
+            for i, name in enumerate(self.vectors[kind]):
+                table[name] = scalar(self.symbol[kind][i])
+        offset = 0
+        for name, value in self.parameters.items():
+            part = self.parameter_symbols[offset : offset + value.size]
+            table[name] = scalar(part) if value.ndim == 0 else vector(part).reshape(value.shape)
+            offset += value.size
+        table["u"] = vector(self.u)
+        for i, name in enumerate(self.inputs):
+            table[name] = scalar(self.u[i])
+            if input_rates:
+                table[f"{name}_dot"] = scalar(self.du[i])
+        return Namespace(table.__getitem__, table.keys(), {k: v for k, v in hidden.items() if k not in table})
+
+    def numbers(
+        self, kinds: Iterable[str], hidden: Mapping[str, str], t: float, values: Mapping[str, np.ndarray],
+        theta: np.ndarray, input_rates: bool = True,
+    ) -> Namespace:
+        """Namespace of numbers for evaluating an untraceable function."""
+        places = self._places(tuple(kinds), input_rates)
+        n_u = len(self.inputs)
+        n_par = len(theta) - 3 * n_u
+
+        def lookup(name: str) -> Any:
+            kind, where = places[name]
+            if kind == "t":
+                return t
+            if kind == "parameter":
+                start, shape = where
+                size = int(np.prod(shape))
+                return float(theta[start]) if shape == () else theta[start : start + size].reshape(shape)
+            if kind == "input":
+                return float(theta[n_par + where])
+            if kind == "inputs":
+                return np.array(theta[n_par : n_par + n_u])
+            return np.array(values[kind]) if where is None else float(values[kind][where])
+
+        return Namespace(lookup, places.keys(), {k: v for k, v in hidden.items() if k not in places})
+
+    def _places(self, kinds: tuple[str, ...], input_rates: bool) -> dict[str, tuple[str, Any]]:
+        places: dict[str, tuple[str, Any]] = {"t": ("t", None), "u": ("inputs", None)}
+        for kind in kinds:
+            places[kind] = (kind, None)
+            for i, name in enumerate(self.vectors.get(kind, ())):
+                places[name] = (kind, i)
+        offset = 0
+        for name, value in self.parameters.items():
+            places[name] = ("parameter", (offset, value.shape))
+            offset += value.size
+        for i, name in enumerate(self.inputs):
+            places[name] = ("input", i)
+            if input_rates:
+                places[f"{name}_dot"] = ("input", len(self.inputs) + i)
+        return places
+
+    def sample_points(self, kinds: Iterable[str], hidden: Mapping[str, str], input_rates: bool = True) -> list[Namespace]:
+        """A few generic points at which an untraceable function is tried while the model is built."""
+        kinds = tuple(kinds)
+        points = []
+        for k, sample in enumerate(SAMPLES):
+            values = {
+                kind: sample + 0.1 * np.arange(self.size("v") if kind == "a" else self.size(kind)) for kind in kinds
+            }
+            theta = np.concatenate([self.parameter_values, np.full(3 * len(self.inputs), sample)])
+            points.append(self.numbers(kinds, hidden, 0.1 * k, values, theta, input_rates))
+        return points
+
+    # -- functions as expressions ----------------------------------------------------------------------------------
+
+    def value(self, role: str) -> ca.SX:
+        """The function's value: its traced expression or external symbols in its shape."""
+        function = self.functions[role]
+        return function.sx if function.traced else self.external(role, "value", function.shape)
+
+    def external(self, role: str, what: str, shape: tuple[int, int]) -> ca.SX:
+        """External symbols for `what` of an untraceable function, made at first use."""
+        key = (role, what)
+        if key not in self.externals:
+            symbol = ca.SX.sym(f"{role} {what}", shape[0] * shape[1])
+            self.externals[key] = External(role, what, symbol, shape)
+        return ca.reshape(self.externals[key].symbol, *shape)
+
+    def externals_in(self, expression: ca.SX) -> list[External]:
+        """The external blocks an expression depends on."""
+        return [block for block in self.externals.values() if ca.depends_on(expression, block.symbol)]

@@ -1,0 +1,135 @@
+"""Numbers for the external symbols of a graph: evaluates the functions that could not be traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import FunctionFailed, StepRefused
+from dalembert.model.functions import call_with_numbers, describe
+from dalembert.model.namespace import UnknownName
+from dalembert.model.numeric import directional_derivative, jacobian
+
+if TYPE_CHECKING:
+    from dalembert.model.graph import External, Graph
+
+#: What each function of a model may depend on besides t, parameters and inputs.
+DEPENDENCIES: dict[str, tuple[str, ...]] = {
+    "mass": ("p", "s"),
+    "kinematics": ("p",),
+    "force": ("p", "v", "r", "w", "s", "lam", "mu"),
+    "dynamics": ("p", "v", "r", "w", "s", "lam", "mu"),
+    "auxiliary": ("p", "v", "r", "w", "s", "lam", "mu"),
+    "contact_points": ("p", "s"),
+    "nonholonomic": ("p", "v", "s"),
+    "holonomic": ("p", "s"),
+    "invariant": ("p", "v", "s"),
+    "velocity_constraints": ("p", "v", "s"),
+    "acceleration_constraints": ("p", "v", "r", "w", "s", "lam", "mu", "a"),
+    "leading": ("x",),
+    "rhs": ("x",),
+    "constraints": ("x",),
+}
+
+#: Functions that are differentiated twice in time must not contain input rates.
+WITHOUT_INPUT_RATES = frozenset({"contact_points", "holonomic", "kinematics"})
+
+
+class OpaqueEvaluator:
+    """Fill the given external blocks at a point: `evaluator(t, values, theta)` returns them as one vector.
+
+    `values` maps p, v, … to arrays, `theta` is parameters, u, u', u''.
+    """
+
+    def __init__(self, graph: Graph, blocks: Sequence[External], hidden: Mapping[str, str]):
+        self.graph = graph
+        self.blocks = tuple(blocks)
+        self.hidden = hidden
+        self._flow = _Flow(graph, hidden) if any(block.needs_flow for block in blocks) else None
+        self._slots = np.cumsum([0, *(block.symbol.numel() for block in self.blocks)])
+
+    def __call__(self, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
+        out = np.empty(self._slots[-1])
+        flow = self._flow(t, values, theta) if self._flow else None
+        for block, start, stop in zip(self.blocks, self._slots, self._slots[1:], strict=False):
+            out[start:stop] = np.ravel(self._evaluate(block, t, values, theta, flow), order="F")
+        return out
+
+    def _evaluate(self, block: External, t: float, values: Mapping, theta: np.ndarray, flow: Mapping | None) -> np.ndarray:
+        role, what = block.role, block.what
+        if what == "value":
+            return self._call(role, t, values, theta)
+        if what.startswith("by "):
+            kind = what[3:]
+            return jacobian(lambda z: self._call(role, t, {**values, kind: z}, theta).ravel(), values[kind])
+        direction = {} if what == "time" else flow
+        return self._along(role, what, t, values, theta, direction)
+
+    def _along(self, role: str, what: str, t: float, values: Mapping, theta: np.ndarray, direction: Mapping) -> np.ndarray:
+        """Derivative along t' = 1, u' = u', and the given velocities of p and s."""
+        n_u = len(self.graph.inputs)
+        u, du, ddu = theta[len(theta) - 3 * n_u :].reshape(3, n_u)
+
+        def path(eps: np.ndarray) -> np.ndarray:
+            e = float(eps[0])
+            moved = {**values, **{kind: values[kind] + e * rate for kind, rate in direction.items()}}
+            later = theta.copy()
+            later[len(theta) - 3 * n_u :] = np.concatenate([u + e * du + 0.5 * e * e * ddu, du + e * ddu, ddu])
+            result = self._call(role, t + e, moved, later)
+            # Z enters the second derivative of p as (dZ/dt) v, so that is what "first" means for it
+            return result @ values["v"] if role == "kinematics" else result.ravel()
+
+        fastest = max([1.0, *(np.max(np.abs(rate) / (1 + np.abs(values[k])), initial=0) for k, rate in direction.items())])
+        order = 2 if what == "second" else 1
+        return directional_derivative(path, np.zeros(1), np.ones(1), order=order, scale=1 / fastest)
+
+    def _call(self, role: str, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
+        function = self.graph.functions[role]
+        rates = role not in WITHOUT_INPUT_RATES
+        namespace = self.graph.numbers(DEPENDENCIES[role], self.hidden, t, values, theta, rates)
+        where = describe(role, function.python)
+        try:
+            result = call_with_numbers(function.python, namespace)
+        except StepRefused:
+            raise
+        except UnknownName as unknown:
+            raise FunctionFailed(f"{where} at t = {t:.9g}: {unknown}") from None
+        except Exception as error:
+            raise FunctionFailed(f"{where} raised {type(error).__name__}: {error} at t = {t:.9g}") from error
+        rows, columns = function.shape
+        expected = (rows, columns) if function.ndim == 2 else (rows,)
+        if result.shape != expected:
+            raise FunctionFailed(
+                f"{where} returned an array of shape {result.shape} at t = {t:.9g}; it must always be {expected}"
+            )
+        if not np.isfinite(result).all():
+            raise StepRefused(f"{where} returned {result[~np.isfinite(result)][0]} at t = {t:.9g}")
+        return result if role == "kinematics" or result.ndim == 1 else result
+
+
+class _Flow:
+    """Velocities of p and s at a point, as numbers; what they need of untraceable functions is evaluated first."""
+
+    def __init__(self, graph: Graph, hidden: Mapping[str, str]):
+        from dalembert.model.kinematics import flow
+
+        rates = flow(graph)
+        expression = ca.vertcat(*rates.values())
+        blocks = graph.externals_in(expression)
+        kinds = ("p", "v", "s")
+        arguments = [graph.t, *(graph.symbol[k] for k in kinds), graph.theta, *(block.symbol for block in blocks)]
+        self._function = ca.Function("flow", arguments, list(rates.values()))
+        self._kinds = tuple(rates)
+        self._before = OpaqueEvaluator(graph, blocks, hidden)
+        self._sizes = [block.symbol.numel() for block in blocks]
+
+    def __call__(self, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> dict[str, np.ndarray]:
+        given = self._before(t, values, theta)
+        parts = np.split(given, np.cumsum(self._sizes)[:-1]) if self._sizes else []
+        results = self._function(t, values["p"], values["v"], values["s"], theta, *parts)
+        if len(self._kinds) == 1:
+            results = (results,)
+        return {kind: np.asarray(rate, float).ravel() for kind, rate in zip(self._kinds, results, strict=True)}

@@ -1,0 +1,121 @@
+"""Quasi-linear differential-algebraic equations E(x,t) x' = k(x,t), 0 = h(x,t)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.model.base import Model
+from dalembert.model.functions import ModelFunction, describe
+from dalembert.model.namespace import RESERVED_QUASI_LINEAR
+
+
+class QuasiLinearDAE(Model):
+    """E(x,t) x' = k(x,t) with optional constraints 0 = h(x,t), square or overdetermined.
+
+    Parameters
+    ----------
+    x : sequence of str
+        Names of the unknowns.
+    leading : callable or array
+        E, a matrix with one column for each unknown; a vector means a diagonal. Default: identity.
+    rhs : callable
+        k, one value for each row of E.
+    constraints : callable, optional
+        h. With as many equations in all as unknowns the DAE is square; more make it overdetermined.
+    parameters, inputs : mappings
+        As in `EquationsOfMotion`.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> robertson = da.QuasiLinearDAE(
+    ...     x=["A", "B", "C"], leading=[1, 1, 0],
+    ...     rhs=lambda s: [-0.04 * s.A + 1e4 * s.B * s.C, 0.04 * s.A - 1e4 * s.B * s.C - 3e7 * s.B**2, s.A + s.B + s.C - 1])
+    >>> robertson
+    QuasiLinearDAE('model': 3 unknowns, 3 equations)
+    """
+
+    reserved = RESERVED_QUASI_LINEAR
+
+    def __init__(
+        self,
+        x: Sequence[str],
+        rhs: Any,
+        *,
+        leading: Any = None,
+        constraints: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        name: str = "model",
+    ):
+        faults: list[str] = []
+        self._begin(name, {"x": x}, parameters or {}, inputs or {}, faults)
+        graph = self.graph
+        n = graph.size("x")
+        if not n:
+            raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
+        for role, given in (("rhs", rhs), ("constraints", constraints)):
+            if given is None:
+                continue
+            function = self._trace(role, given, faults)
+            if function is None:
+                continue
+            if 1 not in function.shape:
+                faults.append(f"{describe(role, given)}: returned a {function.shape[0]}×{function.shape[1]} matrix; return a vector")
+                continue
+            rows = max(function.shape)
+            sx = ca.densify(ca.vec(function.sx)) if function.traced else None
+            graph.functions[role] = ModelFunction(role, (rows, 1), 1, sx, function.python, function.reason)
+        self._set_leading(leading, faults)
+        rows = self.n_differential + self.n_constraints
+        if not faults and rows < n:
+            faults.append(f"{rows} equations for {n} unknowns: {n - rows} more are needed")
+        if faults:
+            raise ModelError(f"model '{name}' has faults", faults)
+
+    def _set_leading(self, given: Any, faults: list[str]) -> None:
+        graph = self.graph
+        n = graph.size("x")
+        if "rhs" not in graph.functions:
+            return
+        rows = graph.functions["rhs"].shape[0]
+        if given is None:
+            if rows != n:
+                faults.append(f"leading= is missing, and {rows} right-hand sides for {n} unknowns rule out the identity")
+                return
+            function = ModelFunction("leading", (n, n), 2, ca.SX.eye(n))
+        else:
+            function = self._trace("leading", given, faults)
+            if function is None:
+                return
+            if function.ndim <= 1 and max(function.shape) == n == rows:
+                if function.traced:
+                    # zeros become structural: an algebraic equation is one whose row is empty
+                    function = ModelFunction("leading", (n, n), 2, ca.sparsify(ca.diag(ca.vec(function.sx))))
+                else:
+                    diagonal = function.python
+                    function = ModelFunction("leading", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason)
+            elif function.traced:
+                function = ModelFunction("leading", function.shape, 2, ca.sparsify(function.sx))
+        if function.shape != (rows, n):
+            faults.append(f"{describe('leading', given)}: is {function.shape[0]}×{function.shape[1]}; {rows} right-hand sides and {n} unknowns need {rows}×{n}")
+            return
+        graph.functions["leading"] = function
+
+    @property
+    def n_differential(self) -> int:
+        """Number of rows of E."""
+        return self.graph.functions["rhs"].shape[0] if "rhs" in self.graph.functions else 0
+
+    @property
+    def n_constraints(self) -> int:
+        return self.graph.functions["constraints"].shape[0] if "constraints" in self.graph.functions else 0
+
+    def __repr__(self) -> str:
+        rows = self.n_differential + self.n_constraints
+        return f"QuasiLinearDAE({self.name!r}: {self.graph.size('x')} unknowns, {rows} equations)"

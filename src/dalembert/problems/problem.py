@@ -1,0 +1,101 @@
+"""What a test problem is: a model, consistent start values, an end time, and values to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import OptionError
+from dalembert.model import EquationsOfMotion
+
+_VECTORS = ("p", "v", "lam", "r", "w", "s", "mu")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reference:
+    """Known values of a problem at one time; what is not known is None.
+
+    The multipliers follow the sign of this package, ``M v' = f - Zᵀ Gᵀ lam - Zᵀ Hᵀ mu``, whatever the source had.
+    """
+
+    t: float
+    source: str  # "published: ...", "computed by us: method, tolerance" or "exact"
+    accuracy: float  # these values are good to accuracy * (1 + |value|) in p and v
+    p: np.ndarray | None = None
+    v: np.ndarray | None = None
+    lam: np.ndarray | None = None
+    r: np.ndarray | None = None
+    w: np.ndarray | None = None
+    s: np.ndarray | None = None
+    mu: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for name in _VECTORS:
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _read_only(value))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """A test problem: `model`, start values at t = 0, `t_end`, and the best known values at `t_end`.
+
+    Examples
+    --------
+    >>> from dalembert.problems import pendulum
+    >>> problem = pendulum()
+    >>> problem.t_end, problem.reference.p.tolist()
+    (2.0, [1.0, 0.0])
+    """
+
+    name: str
+    title: str
+    model: EquationsOfMotion
+    p0: np.ndarray
+    v0: np.ndarray
+    t_end: float
+    r0: np.ndarray | None = None
+    w0: np.ndarray | None = None
+    s0: np.ndarray | None = None
+    reference: Reference | None = None  # the best one, at t_end
+    references: tuple[Reference, ...] = ()  # all of them: published and ours, at t_end and at other times
+
+    def __post_init__(self) -> None:
+        for name in ("p0", "v0", "r0", "w0", "s0"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _read_only(value))
+        if self.reference is not None and all(known is not self.reference for known in self.references):
+            object.__setattr__(self, "references", (self.reference, *self.references))
+
+    def start(self) -> dict[str, np.ndarray]:
+        """Start values as the keyword arguments ``p0, v0, ...`` of `dalembert.simulate`."""
+        values = {name: getattr(self, name) for name in ("p0", "v0", "r0", "w0", "s0")}
+        return {name: value.copy() for name, value in values.items() if value is not None}
+
+    def simulate(self, **options: Any) -> Any:
+        """Simulate from 0 to `t_end`; `options` go to `dalembert.simulate` and may override the start values."""
+        from dalembert import simulate  # at first use: problems/ describes models and needs no solver to do so
+
+        return simulate(self.model, (0.0, self.t_end), **{**self.start(), **options})
+
+    def error(self, solution: Any) -> float:
+        """Mixed error of the last point of `solution`: max |y - ref| / (1 + |ref|) over positions and velocities."""
+        if self.reference is None:
+            raise OptionError(f"problem {self.name!r} has no reference values with these parameters")
+        reference, t = self.reference, float(solution.t[-1])
+        if not np.isclose(t, reference.t, rtol=1e-12, atol=0.0):
+            raise OptionError(
+                f"the solution of problem {self.name!r} ends at t = {t:.17g}, the reference values are for"
+                f" t = {reference.t:.17g}: simulate to problem.t_end"
+            )
+        pairs = ((solution.p, reference.p), (solution.v, reference.v))
+        return max(float(np.max(np.abs(y[-1] - ref) / (1.0 + np.abs(ref)))) for y, ref in pairs if ref is not None)
+
+
+def _read_only(value: Any) -> np.ndarray:
+    array = np.atleast_1d(np.array(value, dtype=float))
+    array.setflags(write=False)
+    return array

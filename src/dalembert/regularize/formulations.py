@@ -1,0 +1,188 @@
+"""Formulations of a model: what stands in place of the constraints, and with which index.
+
+| name           | equations for λ                     | index | keeps                                  |
+|----------------|-------------------------------------|-------|----------------------------------------|
+| index3         | g = 0                               | 3     | positions                              |
+| index2         | g^I = 0                             | 2     | velocities; positions drift slowly     |
+| index1         | g^II = 0                            | 1     | accelerations; the rest drifts         |
+| ggl            | g^I = 0, and g = 0 with p' = Z v − Gᵀ η | 2 | positions and velocities [1]_          |
+| baumgarte      | g^II + 2α g^I + β² g = 0            | 1     | all, up to a transient [2]_            |
+| overdetermined | g^II = 0, and all others beside it  | 1     | all; more equations than unknowns [3]_ |
+
+References
+----------
+.. [1] C.W. Gear, B. Leimkuhler, G.K. Gupta, "Automatic integration of Euler-Lagrange equations with constraints", 1985.
+.. [2] J. Baumgarte, "Stabilization of constraints and integrals of motion in dynamical systems", 1972.
+.. [3] C. Führer, B.J. Leimkuhler, "Numerical solution of differential-algebraic equations for constrained mechanical
+   motion", 1991.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import ModelError, OptionError
+from dalembert.model import KINDS, EquationsOfMotion, Model, QuasiLinearDAE
+from dalembert.regularize.hidden import hidden_constraints
+from dalembert.regularize.system import System
+
+FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte", "overdetermined")
+
+
+def formulate(model: Model, formulation: str = "index2", *, alpha: float = 5.0, beta: float = 5.0) -> System:
+    """Build (once) a formulation of a model.
+
+    Parameters
+    ----------
+    formulation : str
+        One of `FORMULATIONS`; a `QuasiLinearDAE` is taken as it stands.
+    alpha, beta : float
+        Baumgarte's coefficients.
+    """
+    if isinstance(model, EquationsOfMotion):
+        if formulation not in FORMULATIONS:
+            near = difflib.get_close_matches(str(formulation), FORMULATIONS, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise OptionError(f"unknown formulation '{formulation}'{hint} (known: {', '.join(FORMULATIONS)})")
+        key = ("system", formulation, alpha, beta) if formulation == "baumgarte" else ("system", formulation)
+    else:
+        key = ("system", "quasi-linear")
+    with model.lock:
+        if key not in model.cache:
+            if isinstance(model, EquationsOfMotion):
+                model.cache[key] = _equations_of_motion(model, formulation, alpha, beta)
+            else:
+                model.cache[key] = _quasi_linear(model)
+        return model.cache[key]
+
+
+def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: float, beta: float) -> System:
+    graph = model.graph
+    hidden = hidden_constraints(model)
+    stabilized = formulation == "ggl"
+    kinds = [kind for kind in KINDS if graph.size(kind)]
+    rate = {kind: ca.SX.sym(f"{kind}_dot", graph.size(kind)) for kind in kinds}
+    eta = ca.SX.sym("eta", graph.size("lam") if stabilized else 0)
+    g_II, h_I = (ca.substitute(expression, graph.a, rate["v"]) for expression in (hidden.g_II, hidden.h_I))
+
+    level: dict[str, Callable[[], tuple[ca.SX, ca.SX, str]]] = {
+        "index3": lambda: (hidden.g, hidden.h, ""),
+        "index2": lambda: (hidden.g_I, hidden.h, " on velocity level"),
+        "ggl": lambda: (hidden.g_I, hidden.h, " on velocity level"),
+        "index1": lambda: (g_II, h_I, " on acceleration level"),
+        "overdetermined": lambda: (g_II, h_I, " on acceleration level"),
+        "baumgarte": lambda: (
+            g_II + 2 * alpha * hidden.g_I + beta**2 * hidden.g, h_I + alpha * hidden.h, " (Baumgarte)",
+        ),
+    }
+    for_lam, for_mu, at_level = level[formulation]()
+    kinematic = hidden.p_dot - rate["p"]
+    if stabilized:
+        kinematic -= ca.mtimes(hidden.G.T, eta)
+    rows = {
+        "p": kinematic,
+        "v": graph.value("force") - hidden.constraint_force - ca.mtimes(graph.value("mass"), rate["v"]),
+        "r": graph.value("dynamics") - rate["r"] if graph.size("r") else None,
+        "w": graph.value("auxiliary") if graph.size("w") else None,
+        "s": hidden.c,
+        "lam": for_lam,
+        "mu": for_mu,
+    }
+    equation_names = {
+        "p": lambda n: f"kinematic equation of '{n}'", "v": lambda n: f"equation of motion of '{n}'",
+        "r": lambda n: f"dynamic equation of '{n}'", "w": lambda n: f"auxiliary equation of '{n}'",
+        "s": lambda n: f"contact-point equation of '{n}'", "lam": lambda n: f"holonomic constraint '{n}'{at_level}",
+        "mu": lambda n: f"nonholonomic constraint '{n}'" + (at_level if formulation not in ("index2", "ggl") else ""),
+    }
+    names = {kind: list(graph.vectors[kind]) for kind in kinds}
+    if stabilized:
+        kinds.append("eta")
+        rows["eta"] = hidden.g
+        names["eta"] = [f"eta of {n}" for n in graph.vectors["lam"]]
+        equation_names["eta"] = lambda n: f"holonomic constraint '{n.removeprefix('eta of ')}'"
+        rate["eta"] = ca.SX.sym("eta_dot", eta.numel())
+
+    slices, start = {}, 0
+    for kind in kinds:
+        slices[kind] = slice(start, start + len(names[kind]))
+        start += len(names[kind])
+    x = ca.vertcat(*(eta if kind == "eta" else graph.symbol[kind] for kind in kinds))
+    x_dot = ca.vertcat(*(rate[kind] for kind in kinds))
+    residual = ca.densify(ca.vertcat(*(rows[kind] for kind in kinds)))
+    J = ca.jacobian(residual, x)
+    if stabilized:
+        # η vanishes on the solution: Newton's matrix does without ∂(Gᵀη)/∂p, and the positions can be eliminated
+        J = ca.sparsify(ca.vertcat(ca.substitute(J[slices["p"], :], eta, ca.SX.zeros(eta.numel())), J[slices["p"].stop :, :]))
+    # Weights of the error norms. In the index-1 forms λ and μ come out of v', a difference quotient of stages: an error ε
+    # of v shows in them as ε/h, as in index 2. η vanishes on the solution and is not controlled for its own sake.
+    index_of = {
+        "index3": {"v": 2, "lam": 3, "mu": 2},
+        "ggl": {"lam": 2, "mu": 2, "eta": 3},
+    }.get(formulation, {"lam": 2, "mu": 2})
+    extra, extra_names = ca.SX(0, 1), ()
+    if formulation == "overdetermined":
+        extra = ca.vertcat(hidden.g, hidden.g_I, hidden.h)
+        extra_names = (
+            *(f"holonomic constraint '{n}'" for n in graph.vectors["lam"]),
+            *(f"holonomic constraint '{n}' on velocity level" for n in graph.vectors["lam"]),
+            *(f"nonholonomic constraint '{n}'" for n in graph.vectors["mu"]),
+        )
+        if "invariant" in graph.functions:
+            invariant = graph.value("invariant")
+            extra = ca.vertcat(extra, invariant)
+            extra_names += tuple(f"invariant {i + 1}" for i in range(invariant.numel()))
+    return System(
+        model=model,
+        formulation=formulation,
+        slices=slices,
+        variables=tuple(n for kind in kinds for n in names[kind]),
+        equations=tuple(equation_names[kind](n) for kind in kinds for n in names[kind]),
+        index=np.concatenate([np.full(len(names[kind]), index_of.get(kind, 1)) for kind in kinds]),
+        x=x,
+        x_dot=x_dot,
+        residual=residual,
+        jacobian=J,
+        leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
+        constraints=extra,
+        constraint_names=extra_names,
+    )
+
+
+def _quasi_linear(model: QuasiLinearDAE) -> System:
+    graph = model.graph
+    n = graph.size("x")
+    x, x_dot = graph.symbol["x"], ca.SX.sym("x_dot", n)
+    E, k = graph.value("leading"), graph.value("rhs")
+    rows = [k - ca.mtimes(E, x_dot)]
+    names = [f"equation {i + 1}" for i in range(k.numel())]
+    extra, extra_names = ca.SX(0, 1), ()
+    if model.n_constraints:
+        h = graph.value("constraints")
+        constraint_names = tuple(f"constraint {i + 1}" for i in range(h.numel()))
+        if k.numel() + h.numel() == n:
+            rows.append(h)
+            names.extend(constraint_names)
+        else:
+            extra, extra_names = h, constraint_names
+    residual = ca.densify(ca.vertcat(*rows))
+    if residual.numel() > n:
+        raise ModelError(f"model '{model.name}': {residual.numel()} differential equations for {n} unknowns")
+    return System(
+        model=model,
+        formulation="quasi-linear",
+        slices={"x": slice(0, n)},
+        variables=tuple(graph.vectors["x"]),
+        equations=tuple(names),
+        index=np.ones(n, int),
+        x=x,
+        x_dot=x_dot,
+        residual=residual,
+        jacobian=ca.jacobian(residual, x),
+        leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
+        constraints=extra,
+        constraint_names=extra_names,
+    )

@@ -1,0 +1,79 @@
+"""The one form every implicit method integrates: F(t, x, x') = k(x,t) − E(x,t) x' = 0, as expressions of one graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from dalembert.model import Model
+
+
+@dataclass(frozen=True)
+class System:
+    """A formulation of a model.
+
+    `variables` and `equations` name columns and rows for messages. `index` is each variable's index, by which error
+    norms are scaled (1, 2 or 3). `constraints` holds further equations of an overdetermined form.
+    """
+
+    model: Model
+    formulation: str
+    slices: dict[str, slice]
+    variables: tuple[str, ...]
+    equations: tuple[str, ...]
+    index: np.ndarray
+    x: ca.SX
+    x_dot: ca.SX
+    residual: ca.SX  # F
+    jacobian: ca.SX  # ∂F/∂x, as used by Newton's method
+    leading: ca.SX  # E = −∂F/∂x'
+    constraints: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    constraint_names: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        return self.x.numel()
+
+    @property
+    def leading_is_constant(self) -> bool:
+        """Whether E depends neither on x nor on t, parameters or inputs that move."""
+        graph = self.model.graph
+        moving = ca.vertcat(self.x, graph.t, graph.u, graph.du, graph.ddu)
+        return not ca.depends_on(self.leading, moving) and not graph.externals_in(self.leading)
+
+    @property
+    def differential(self) -> np.ndarray:
+        """Mask of the variables whose derivative occurs."""
+        return np.diff(self.leading.sparsity().colind()) > 0
+
+    def eliminable(self) -> list[tuple[int, int]]:
+        """Pairs (row, variable) of equations x_j' = k_i in which k_i contains no eliminated variable.
+
+        For those Δx_j = (R_i + Σ J_ik Δx_k)/σ, so that Newton's linear systems shrink by their number: for p' = v the
+        positions drop out.
+        """
+        E, J = self.leading, self.jacobian
+        rows_of_E = [[] for _ in range(self.residual.numel())]
+        count = np.zeros(self.n, int)
+        for row, column in zip(*E.sparsity().get_triplet(), strict=True):
+            rows_of_E[row].append(column)
+            count[column] += 1
+        reads = [set() for _ in range(self.residual.numel())]
+        for row, column in zip(*J.sparsity().get_triplet(), strict=True):
+            reads[row].add(column)
+        chosen: list[tuple[int, int]] = []
+        used: set[int] = set()  # variables read by chosen rows
+        for row, columns in enumerate(rows_of_E):
+            if len(columns) != 1 or count[columns[0]] != 1:
+                continue
+            column = columns[0]
+            entry = E[row, column]
+            if not (entry.is_constant() and float(entry) == 1.0):
+                continue
+            if column in used or column in reads[row] or reads[row] & {c for _, c in chosen}:
+                continue
+            chosen.append((row, column))
+            used |= reads[row]
+        return chosen

@@ -1,0 +1,546 @@
+"""`simulate`: one function over all methods. Checks what it is given, finds consistent start values, drives the method's
+stepper from event to event, and hands everything computed to a `Solution`, also when something fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, Interrupted, OptionError, SimulationError
+from dalembert.model import EquationsOfMotion, Model
+from dalembert.model.event import Event, as_events, trace_events
+from dalembert.model.namespace import explain_unknown
+from dalembert.regularize import InitialValues, consistent_initial_values, start_vectors
+from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
+from dalembert.solvers import resolve_method, status
+from dalembert.solvers.method import Tolerances
+
+#: points per step at which event functions are looked at
+EVENT_SAMPLES = 6
+#: restarts at practically the same time after which events are taken to accumulate
+MOST_RESTARTS_AT_ONCE = 50
+
+
+def simulate(
+    model: Model,
+    t_span: Sequence[float],
+    *,
+    p0: Any = None,
+    v0: Any = None,
+    r0: Any = None,
+    w0: Any = None,
+    s0: Any = None,
+    lam0: Any = None,
+    mu0: Any = None,
+    x0: Any = None,
+    method: Any = "auto",
+    rtol: Any = 1e-6,
+    atol: Any = 1e-8,
+    t_eval: Any = None,
+    first_step: float | None = None,
+    max_step: float | None = None,
+    max_steps: int = 1_000_000,
+    events: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    dense_output: bool = True,
+    progress: bool = False,
+    checkpoint: str | Path | None = None,
+) -> Solution:
+    """Integrate a model.
+
+    Parameters
+    ----------
+    model : EquationsOfMotion or QuasiLinearDAE
+    t_span : (float, float)
+        Start and end; the end may lie before the start.
+    p0, v0, r0, w0, s0, lam0, mu0, x0 : array or mapping of names to values
+        Start values. Positions (or x) are needed; velocities default to zero; multipliers, auxiliary variables and
+        contact points are computed.
+    method : str or options object
+        ``"auto"``, ``"radau5"``, or e.g. ``Radau5(formulation="index2")``.
+    rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
+        Tolerances of the local error.
+    t_eval : array, optional
+        Times at which the solution is given; default: the accepted steps.
+    first_step, max_step : float, optional
+    max_steps : int
+        Steps (also rejected ones) before giving up.
+    events : Event, function, or sequence of those
+    parameters, inputs : mappings, optional
+        Other values than the model's, without recompilation.
+    dense_output : bool
+        Keep the polynomials between the steps; without them and with t_eval, memory stays small.
+    progress : bool
+        Show a progress bar.
+    checkpoint : path, optional
+        Save what has been computed to this file every half minute and at the end.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    SimulationError
+        Its subclass says what happened; `.solution` holds everything computed until then.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> pendulum = da.EquationsOfMotion(
+    ...     p=["x", "y"], mass=[1, 1], force=[0, -9.81], holonomic=lambda s: [s.x**2 + s.y**2 - 1])
+    >>> sol = da.simulate(pendulum, (0, 10), p0=[1, 0], rtol=1e-8)
+    >>> sol.at(3.0).p.shape
+    (2,)
+    >>> sol.max_residual("position") < 1e-8
+    True
+    """
+    if not isinstance(model, Model):
+        raise OptionError(f"simulate needs a model (EquationsOfMotion, QuasiLinearDAE), not {type(model).__name__}")
+    options = resolve_method(method)
+    t0, t1 = _time_span(t_span)
+    model = model.replace(parameters, inputs)
+    given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0}
+    given = {k: v for k, v in given.items() if v is not None}
+    system = options.system(model)
+    tolerances = _tolerances(system.variables, rtol, atol)
+    t_eval = _output_times(t_eval, t0, t1)
+    step_limit = _positive("max_step", max_step) or np.inf
+    first = _positive("first_step", first_step)
+    if not isinstance(max_steps, int | np.integer) or max_steps < 1:
+        raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
+    initial = consistent_initial_values(
+        model, t0, mode=options.initial_values, rtol=float(np.min(tolerances.rtol)), atol=float(np.min(tolerances.atol)), **given
+    )
+    event_list = as_events(events)
+    port = _event_port(model, system, event_list)
+    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, EVENT_SAMPLES)
+    run = _Run(model, stepper, event_list, port, options, t0, t1, t_eval, dense_output, tolerances)
+    run.bar = _progress_bar(t0, t1) if progress else None
+    run.checkpoint = Path(checkpoint) if checkpoint is not None else None
+    return run.go(initial, first)
+
+
+class _Run:
+    """One simulation under way: segments between breakpoints, events, restarts, collected steps."""
+
+    def __init__(self, model, stepper, events, port, options, t0, t1, t_eval, dense_output, tolerances):
+        self.model, self.stepper, self.events, self.port, self.options = model, stepper, events, port, options
+        self.t0, self.t1, self.t_eval, self.dense, self.tolerances = t0, t1, t_eval, dense_output, tolerances
+        self.direction = 1.0 if t1 >= t0 else -1.0
+        self.chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.steps = 0
+        self.restarts: list[int] = []
+        self.restart_x: list[np.ndarray] = []
+        self.points: list[tuple[np.ndarray, np.ndarray]] = []  # at t_eval, when polynomials are not kept
+        self.next_output = 0
+        self.occurrences: list[Occurrence] = []
+        self.counts = np.zeros(len(events), int)
+        self.finished_by: str | None = None
+        self.restart_times: list[float] = []
+        self.bar: Callable[[float], None] | None = None
+        self.checkpoint: Path | None = None
+        self.begin = self.last_save = time.perf_counter()
+
+    # -- the loop --------------------------------------------------------------------------------------------------
+
+    def go(self, initial: InitialValues, first_step: float | None) -> Solution:
+        self.initial = initial
+        self.start_x, x_dot = start_vectors(self.stepper.system, initial)
+        self.begin = time.perf_counter()
+        try:
+            self._integrate(self.start_x, x_dot, first_step)
+        except KeyboardInterrupt as interrupt:
+            if isinstance(interrupt, DalembertError):
+                raise
+            message = f"interrupted at t = {self._reached():.9g}; the exception's .solution holds everything up to there"
+            raise Interrupted(message, self._solution("interrupted", message)) from None
+        except SimulationError as error:
+            error.solution = self._solution("failed", str(error))
+            raise
+        finally:
+            if self.bar is not None:
+                self.bar(np.nan)
+        state = "finished" if self.finished_by is None else f"terminated by event '{self.finished_by}'"
+        return self._solution(state, f"reached t = {self._reached():.9g}")
+
+    def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
+        t = self.t0
+        if self.t0 == self.t1:
+            return
+        inside = sorted((b for b in self.model.breakpoints if (b - self.t0) * self.direction > 0 and (self.t1 - b) * self.direction > 0),
+                        reverse=self.direction < 0)
+        self._set_event_values(t, x, None)
+        for stop in [*inside, self.t1]:
+            # inputs jump at breakpoints: keep every evaluation strictly on one side
+            end = stop if stop == self.t1 else np.nextafter(stop, self.t0)
+            if t == end:
+                continue
+            self.stepper.start(t, x, x_dot, end, first_step)
+            first_step = None
+            if self._segment(end):
+                return
+            if stop != self.t1:
+                t = float(np.nextafter(stop, self.t1))
+                x, x_dot = self._continue_from(self.stepper.x, t)
+                self._jump(x)
+                self._set_event_values(t, x, None)
+
+    def _segment(self, end: float) -> bool:
+        """Integrate to `end`. Returns True if a terminal event ended the simulation."""
+        while True:
+            before = None
+            reason = self.stepper.advance()
+            t, h, c = self.stepper.collect()
+            if reason == status.EVENT:
+                before = (t[:-1], h[:-1], c[:-1])
+                self._keep(*before)
+                if self._handle_events(t[-1], h[-1], c[-1], end):
+                    return True
+            else:
+                self._keep(t, h, c)
+            self._report()
+            if reason == status.DONE:
+                return False
+            if reason in (status.BUFFER_FULL, status.EVENT):
+                continue
+            raise self.stepper.explain(reason)
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def _handle_events(self, t: float, h: float, c: np.ndarray, end: float) -> bool:
+        """Deal with the roots in the last step. Returns True if the simulation ends here."""
+        from dalembert.solvers.roots import locate_roots
+
+        scan = self.stepper.scan
+        which, where, rising = np.zeros(64, np.int64), np.zeros(64), np.zeros(64, np.int64)
+        found = locate_roots(scan, self.stepper.ports, t, h, c, which, where, rising)
+        for k in np.argsort(where[:found], kind="stable"):
+            number, s, sign = int(which[k]), float(where[k]), int(rising[k])
+            event = self.events[number]
+            if event.direction and event.direction != sign:
+                continue
+            self.counts[number] += 1
+            stops = bool(event.terminal) and self.counts[number] >= int(event.terminal)
+            if not stops and event.action is None:
+                self._record(t + s * h, event, number, sign, _polynomial(c, s))
+                continue
+            root, x = self._step_to_root(t, h, c, s, number)
+            self._record(root, event, number, sign, x)
+            if stops:
+                self.finished_by = event.name
+            if event.action is not None:
+                self._act(event, number, root, x, end, restart=not stops)
+            return stops
+        self._keep(t[None] if isinstance(t, np.ndarray) else np.array([t]), np.array([h]), c[None])
+        scan.values[0] = scan.values[-1]
+        return False
+
+    def _step_to_root(self, t: float, h: float, c: np.ndarray, s: float, number: int) -> tuple[float, np.ndarray]:
+        """Repeat the step so that it ends at the root: dense output is less accurate than the method itself."""
+        t_before = t - h
+        x_before = self._last_x()
+        root = t + s * h
+        # the polynomial gives x' at the start of the step well enough for Newton's matrix
+        x_dot = _derivative(c, -1.0) / h
+        kept = (np.array([root]), np.array([h * (1 + s)]), _shortened(c, s)[None])
+        if abs(root - t_before) <= 64 * np.spacing(max(abs(t_before), abs(root))):
+            self._keep(*kept)
+            return root, kept[2][0, 0]
+        counts = self.stepper.state.count.copy()
+        try:
+            for _ in range(4):
+                self.stepper.start(t_before, x_before, x_dot, root, abs(root - t_before))
+                pieces = []
+                while True:
+                    reason = self.stepper.advance()
+                    pieces.append(self.stepper.collect())
+                    if reason == status.EVENT:
+                        continue
+                    break
+                if reason not in (status.DONE, status.BUFFER_FULL):
+                    break
+                if reason == status.BUFFER_FULL:
+                    continue
+                kept = tuple(np.concatenate(parts) for parts in zip(*pieces, strict=True))
+                x = kept[2][-1, 0]
+                value = self._event_value(root, x, number)
+                ahead = kept[1][-1] * 1e-4
+                slope = (value - self._event_value(root - ahead, _polynomial(kept[2][-1], -1e-4), number)) / ahead
+                if slope == 0 or not np.isfinite(slope):
+                    break
+                correction = -value / slope
+                if abs(correction) <= 1e-14 * max(abs(root), abs(h)) or not 0 < (root + correction - t_before) / h < 1.5:
+                    break
+                root += correction
+        finally:
+            self.stepper.state.count[:] = counts  # the detour is not part of the method's statistics
+        self._keep(*kept)
+        return float(kept[0][-1]), kept[2][-1, 0]
+
+    def _act(self, event: Event, number: int, t: float, x: np.ndarray, end: float, restart: bool) -> None:
+        """Change the state as the event's action says and restart there."""
+        self.restart_times.append(t)
+        recent = self.restart_times[-MOST_RESTARTS_AT_ONCE:]
+        if len(recent) == MOST_RESTARTS_AT_ONCE and abs(recent[-1] - recent[0]) <= 1e-9 * max(1e-3, abs(t)):
+            raise SimulationError(
+                f"event '{event.name}' accumulates at t = {t:.9g} ({MOST_RESTARTS_AT_ONCE} restarts without progress): make it "
+                "terminal, or let its action bring the state to rest"
+            )
+        values = {kind: x[part].copy() for kind, part in self.stepper.system.slices.items()}
+        theta = self.model.theta(t)
+        kinds = tuple(self.model.graph.vectors)
+        complete = {kind: values.get(kind, np.zeros(0)) for kind in kinds}
+        namespace = self.model.graph.numbers(kinds, {}, t, complete, theta)
+        try:
+            changes = event.action(namespace)
+        except Exception as error:
+            raise SimulationError(f"the action of event '{event.name}' raised {type(error).__name__}: {error} at t = {t:.9g}") from error
+        changed = self._changed(event, complete, changes or {}, t)
+        start = {f"{kind}0": value for kind, value in changed.items() if kind not in ("lam", "mu", "eta")}
+        initial = consistent_initial_values(self.model, t, mode="correct", **start)
+        x, x_dot = start_vectors(self.stepper.system, initial)
+        self._jump(x)
+        if restart and t != end:
+            self.stepper.start(t, x, x_dot, end, None)
+            self._set_event_values(t, x, number)
+
+    def _changed(self, event: Event, values: dict[str, np.ndarray], changes: Any, t: float) -> dict[str, np.ndarray]:
+        if not isinstance(changes, Mapping):
+            raise SimulationError(f"the action of event '{event.name}' must return a mapping of names to values, not {changes!r}")
+        places = {name: (kind, i) for kind in values for i, name in enumerate(self.model.names(kind))}
+        for name, value in changes.items():
+            new = np.asarray(value, float)
+            if not np.isfinite(new).all():
+                raise SimulationError(f"the action of event '{event.name}' sets '{name}' to {value!r} at t = {t:.9g}")
+            if name in places:
+                kind, i = places[name]
+                values[kind][i] = float(new.reshape(()))
+            elif name in values:
+                if new.shape != values[name].shape:
+                    raise SimulationError(f"the action of event '{event.name}' gives {new.size} values for {name}, which has {values[name].size}")
+                values[name][:] = new
+            else:
+                raise SimulationError(f"the action of event '{event.name}': {explain_unknown(name, [*places, *values])}")
+        return values
+
+    def _event_value(self, t: float, x: np.ndarray, number: int) -> float:
+        return float(self.port(t, np.ascontiguousarray(x), self.model.theta(t))[number])
+
+    def _set_event_values(self, t: float, x: np.ndarray, just_happened: int | None) -> None:
+        """Values at the start of a segment; exactly zero (no sign) for the event that led here."""
+        if self.port is None:
+            return
+        scan = self.stepper.scan
+        scan.values[0] = self.port(t, np.ascontiguousarray(x), self.model.theta(t))
+        if just_happened is not None:
+            scan.values[0, just_happened] = 0.0
+
+    def _record(self, t: float, event: Event, number: int, sign: int, x: np.ndarray) -> None:
+        state = {kind: np.array(x[part]) for kind, part in self.stepper.system.slices.items() if kind != "eta"}
+        self.occurrences.append(Occurrence(t=float(t), name=event.name, number=number, direction=sign, state=state))
+
+    # -- collecting ------------------------------------------------------------------------------------------------
+
+    def _keep(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
+        if not len(t):
+            return
+        self.end_x = c[-1, 0]
+        self.end_t = float(t[-1])
+        self.steps += len(t)
+        if self.dense or self.t_eval is None:
+            self.chunks.append((t, h, c))
+            return
+        # only the requested times are kept
+        last = np.searchsorted(self.t_eval * self.direction, t[-1] * self.direction, side="right")
+        wanted = self.t_eval[self.next_output : last]
+        if len(wanted):
+            step = np.searchsorted(t * self.direction, wanted * self.direction, side="left")
+            s = (wanted - t[step]) / h[step]
+            self.points.append((wanted, np.array([_polynomial(c[k], sk) for k, sk in zip(step, s, strict=True)])))
+        self.next_output = last
+
+    def _jump(self, x: np.ndarray) -> None:
+        self.restarts.append(self.steps)
+        self.restart_x.append(x.copy())
+        self.end_x = x.copy()
+
+    def _last_x(self) -> np.ndarray:
+        return self.end_x if self.steps or self.restarts else self.start_x
+
+    def _reached(self) -> float:
+        return self.end_t if self.steps else self.t0
+
+    def _continue_from(self, x: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Restart values at a breakpoint: states stay, multipliers and accelerations may jump."""
+        slices = self.stepper.system.slices
+        kinds = ("p", "v", "r", "w", "s") if isinstance(self.model, EquationsOfMotion) else ("x",)
+        start = {f"{kind}0": x[slices[kind]].copy() for kind in kinds if kind in slices}
+        mode = "trust" if isinstance(self.model, EquationsOfMotion) else "correct"
+        start.pop("w0", None) if mode == "trust" else None
+        return start_vectors(self.stepper.system, consistent_initial_values(self.model, t, mode=mode, **start))
+
+    def _report(self) -> None:
+        if self.bar is not None:
+            self.bar(self._reached())
+        if self.checkpoint is not None and time.perf_counter() - self.last_save > 30:
+            self._solution("running", f"checkpoint at t = {self._reached():.9g}").save(self.checkpoint)
+            self.last_save = time.perf_counter()
+
+    def _solution(self, state: str, message: str) -> Solution:
+        system = self.stepper.system
+        n = system.n
+        if self.dense or self.t_eval is None:
+            parts = list(zip(*self.chunks, strict=True)) if self.chunks else None
+            t, h, c = (np.concatenate(p) for p in parts) if parts else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
+            trajectory = Trajectory(self.t0, self.start_x, t, h, c, restarts=self.restarts, restart_x=np.array(self.restart_x).reshape(-1, n))
+        else:
+            first = self.t_eval[:1][self.t_eval[:1] == self.t0]
+            parts = [(first, self.start_x[None][: len(first)]), *self.points]
+            t, x = (np.concatenate(p) for p in zip(*parts, strict=True))
+            trajectory = Trajectory.from_points(t, x, interval=(self.t0, self._reached()))
+        t_eval = self.t_eval
+        if t_eval is not None:
+            t_eval = t_eval[(t_eval - self._reached()) * self.direction <= 0]
+        solution = Solution(
+            model=self.model, method=repr(self.options), formulation=system.formulation, slices=dict(system.slices),
+            names={kind: tuple(system.variables[part]) for kind, part in system.slices.items()}, trajectory=trajectory,
+            stats=Statistics(**self.stepper.counters, seconds=time.perf_counter() - self.begin),
+            events=EventLog(self.occurrences, names=[event.name for event in self.events]),
+            status=state, message=message, parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
+        )  # fmt: skip
+        if self.checkpoint is not None and state != "running":
+            solution.save(self.checkpoint)
+        return solution
+
+
+# -- polynomials in s ----------------------------------------------------------------------------------------------
+
+
+def _polynomial(c: np.ndarray, s: float) -> np.ndarray:
+    total = c[-1].copy()
+    for row in c[-2::-1]:
+        total = total * s + row
+    return total
+
+
+def _derivative(c: np.ndarray, s: float) -> np.ndarray:
+    total = (len(c) - 1) * c[-1]
+    for k in range(len(c) - 2, 0, -1):
+        total = total * s + k * c[k]
+    return total
+
+
+def _shortened(c: np.ndarray, end: float) -> np.ndarray:
+    """The polynomial of the part of a step up to s = end, in its own s ∈ [−1, 0]."""
+    from math import comb
+
+    width = 1 + end
+    out = np.zeros_like(c)
+    for k in range(len(c)):
+        for j in range(k + 1):
+            out[j] += comb(k, j) * end ** (k - j) * width**j * c[k]
+    return out
+
+
+# -- arguments -----------------------------------------------------------------------------------------------------
+
+
+def _time_span(t_span: Any) -> tuple[float, float]:
+    try:
+        t0, t1 = (float(t) for t in t_span)
+    except (TypeError, ValueError):
+        raise OptionError(f"t_span must be two numbers (start, end), not {t_span!r}") from None
+    if not (np.isfinite(t0) and np.isfinite(t1)):
+        raise OptionError(f"t_span = ({t0}, {t1}) must be finite")
+    return t0, t1
+
+
+def _positive(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name}={value!r} is not a number") from None
+    if not number > 0:
+        raise OptionError(f"{name}={value!r} must be positive")
+    return number
+
+
+def _tolerances(variables: Sequence[str], rtol: Any, atol: Any) -> Tolerances:
+    smallest = 1e-14
+    arrays = []
+    for name, given, default, least in (("rtol", rtol, 1e-6, smallest), ("atol", atol, 1e-8, 0.0)):
+        array = np.full(len(variables), default)
+        if isinstance(given, Mapping):
+            for variable, value in given.items():
+                if variable not in variables:
+                    raise OptionError(f"{name}: {explain_unknown(variable, variables)}")
+                array[list(variables).index(variable)] = value
+        else:
+            try:
+                given = np.asarray(given, float)
+            except (TypeError, ValueError):
+                raise OptionError(f"{name}={given!r} must be a number, an array or a mapping of names to numbers") from None
+            if given.ndim and given.shape != array.shape:
+                raise OptionError(f"{name} has shape {given.shape}; the {len(variables)} unknowns are {', '.join(variables)}")
+            array[:] = given
+        if not (np.isfinite(array).all() and (array > least).all()):
+            bad = int(np.argmax(~(np.isfinite(array) & (array > least))))
+            raise OptionError(f"{name} = {array[bad]} for '{variables[bad]}' must be finite and greater than {least:g}")
+        arrays.append(array)
+    return Tolerances(*arrays)
+
+
+def _output_times(t_eval: Any, t0: float, t1: float) -> np.ndarray | None:
+    if t_eval is None:
+        return None
+    try:
+        times = np.array(t_eval, float).ravel()
+    except (TypeError, ValueError):
+        raise OptionError(f"t_eval must be an array of times, not {t_eval!r}") from None
+    direction = 1 if t1 >= t0 else -1
+    if not np.isfinite(times).all():
+        raise OptionError("t_eval contains values that are not finite")
+    if (np.diff(times) * direction <= 0).any():
+        k = int(np.argmax(np.diff(times) * direction <= 0))
+        raise OptionError(f"t_eval must be strictly {'increasing' if direction > 0 else 'decreasing'}: {times[k]:.9g} is followed by {times[k + 1]:.9g}")
+    outside = times[((times - t0) * direction < 0) | ((times - t1) * direction > 0)]
+    if outside.size:
+        raise OptionError(f"t_eval contains {outside[0]:.9g}, outside of the interval from {t0:.9g} to {t1:.9g}")
+    return times
+
+
+def _event_port(model: Model, system, events: list[Event]):
+    if not events:
+        return None
+    from dalembert.compile.system import expression_port
+
+    key = ("events", system.formulation, tuple(id(event.function) for event in events))
+    with model.lock:
+        if key not in model.cache:
+            # the functions are kept alive with the port, so that their ids stay theirs
+            model.cache[key] = (expression_port(system, trace_events(model, events)), [event.function for event in events])
+        return model.cache[key][0]
+
+
+def _progress_bar(t0: float, t1: float) -> Callable[[float], None]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(TextColumn("t = {task.fields[time]:.4g}"), BarColumn(), "{task.percentage:>3.0f}%", TimeRemainingColumn(), transient=True)
+    task = bar.add_task("simulate", total=1.0, time=t0)
+    bar.start()
+
+    def update(t: float) -> None:
+        if np.isnan(t):
+            bar.stop()
+        else:
+            bar.update(task, completed=(t - t0) / (t1 - t0) if t1 != t0 else 1.0, time=t)
+
+    return update

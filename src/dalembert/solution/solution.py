@@ -1,0 +1,239 @@
+"""What a simulation returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, OptionError
+from dalembert.model import Model
+from dalembert.solution.events import EventLog
+from dalembert.solution.state_view import StateView
+from dalembert.solution.statistics import Statistics
+from dalembert.solution.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+class Solution(StateView):
+    """The result of a simulation.
+
+    As a `StateView` it has `t`, `p, v, r, w, s, lam, mu` and `x` (one row for each time), and the variables by name,
+    ``sol["x"]``; here at the accepted steps, or at the times `t_eval` as far as they were reached. Where the state
+    jumps, an accepted time stands twice: before and after.
+
+    Parameters
+    ----------
+    model : Model or None
+        None after loading without one; then residuals and accelerations are not available.
+    method : str
+        The options of the method, as text.
+    formulation : str
+    slices : mapping of kinds to slices
+        Where p, v, r, w, s, lam, mu, eta (or x) stand in the state vector.
+    names : mapping of kinds to names
+    trajectory : Trajectory
+    stats : Statistics
+    events : EventLog
+    status : str
+        "finished", "terminated by event 'name'", "interrupted" or "failed".
+    message : str
+        The same in a sentence; after a failure what happened and what to do.
+    parameters : mapping
+        Values of the model's parameters.
+    t_eval : array, optional
+        Times asked for in place of the accepted steps.
+    initial : mapping, optional
+        Start values by kind.
+
+    Examples
+    --------
+    A point that moves with constant velocity, in one step:
+
+    >>> straight = Trajectory(0.0, [0.0, 2.0], [3.0], [3.0], [[[6.0, 2.0], [6.0, 0.0]]])
+    >>> sol = Solution(slices={"p": slice(0, 1), "v": slice(1, 2)}, names={"p": ("z",), "v": ("z_dot",)},
+    ...                trajectory=straight, stats=Statistics(accepted=1), method="by hand")
+    >>> sol
+    Solution(finished, t = 0 … 3, 1 step, by hand)
+    >>> sol["z"]
+    array([0., 6.])
+    >>> sol.at(0.5).p
+    array([1.])
+    """
+
+    def __init__(
+        self,
+        *,
+        slices: Mapping[str, slice],
+        names: Mapping[str, tuple[str, ...]],
+        trajectory: Trajectory,
+        stats: Statistics,
+        model: Model | None = None,
+        method: str = "",
+        formulation: str = "",
+        events: EventLog | None = None,
+        status: str = "finished",
+        message: str = "",
+        parameters: Mapping[str, Any] | None = None,
+        t_eval: np.ndarray | None = None,
+        initial: Mapping[str, Any] | None = None,
+    ):
+        if t_eval is not None:
+            t_eval = np.array(t_eval, float)
+        t, x = trajectory.points()
+        if t_eval is not None and trajectory.dense:
+            t = t_eval[trajectory.covers(t_eval)]
+            x = trajectory(t)
+        super().__init__(t, x, slices, names)
+        self.model = model
+        self.method = method
+        self.formulation = formulation
+        self.trajectory = trajectory
+        self.stats = stats
+        self.events = EventLog() if events is None else events
+        self.status = status
+        self.message = message
+        self.parameters = dict(parameters or {})
+        self.t_eval = t_eval
+        self.initial = dict(initial or {})
+
+    @property
+    def success(self) -> bool:
+        """Whether the end of the interval, or an event that ends the simulation, was reached."""
+        return self.status not in ("failed", "interrupted")
+
+    def at(self, t: float | np.ndarray) -> StateView:
+        """The state at any time of the interval, or at an array of times; right after the jump where it jumps."""
+        x = self.trajectory(t)
+        time = float(t) if np.ndim(t) == 0 else np.asarray(t, float)
+        return StateView(time, x, self._slices, self._names)
+
+    # -- constraints -----------------------------------------------------------------------------------------------
+
+    def residual(self, level: str) -> np.ndarray:
+        """Residuals of the constraints at the times `t`.
+
+        Parameters
+        ----------
+        level : {"position", "velocity", "acceleration", "invariant"}
+            (c, g), (g^I, h), (g^II, h^I) or e. The acceleration in g^II follows from the equations of motion with the
+            multipliers of the result. A `QuasiLinearDAE` has the one level "constraints".
+
+        Returns
+        -------
+        array (N, rows)
+        """
+        from dalembert.solution.residuals import constraint_residual
+
+        model = self._needed_model("residuals")
+        return constraint_residual(model, level, self.t, self._model_vectors(level == "acceleration"))
+
+    def max_residual(self, level: str) -> float:
+        """The largest absolute value of `residual(level)`; 0 if there is no such constraint."""
+        return float(np.abs(self.residual(level)).max(initial=0.0))
+
+    def accelerations(self) -> np.ndarray:
+        """v' at the times `t`, shape (N, n_v), from the equations of motion with the multipliers of the result.
+
+        Where the mass matrix is singular, the part that it leaves open follows from the constraints.
+        """
+        from dalembert.solution.residuals import accelerations
+
+        return accelerations(self._needed_model("accelerations"), self.t, self._model_vectors(True))
+
+    def _needed_model(self, what: str) -> Model:
+        if self.model is None:
+            raise DalembertError(f"{what} need the model, and this result has none; use Solution.load(path, model=...)")
+        return self.model
+
+    def _model_vectors(self, all_needed: bool) -> dict[str, np.ndarray]:
+        """Each vector of the model with a column for each time."""
+        values = {}
+        for kind in self.model.graph.vectors:
+            names = self.model.names(kind)
+            if kind in self._slices:
+                values[kind] = np.ascontiguousarray(self.x[:, self._slices[kind]].T)
+            elif names and all_needed:
+                raise OptionError(f"this result has no values of {kind} ({', '.join(names)}); accelerations need them")
+            else:
+                values[kind] = np.full((len(names), len(self.t)), np.nan)
+        return values
+
+    # -- export ----------------------------------------------------------------------------------------------------
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A table of all variables by name, with the times as index."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise DalembertError("to_pandas() needs pandas; install it with: pip install pandas") from None
+        return pd.DataFrame(
+            {name: self[name] for name in self.names}, index=pd.Index(self.t, name="t"), columns=list(self.names)
+        )
+
+    def plot(self, *names: str, ax: Axes | None = None, against: str = "t") -> Axes:
+        """Draw variables over time, or over another variable.
+
+        Parameters
+        ----------
+        *names : str
+            Variables; default: all positions. Or "position residual" and the like (logarithmic, the largest of each
+            level at the times `t`).
+        ax : matplotlib Axes, optional
+            Where to draw; default: a new figure.
+        against : str
+            "t" or the variable on the horizontal axis.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from dalembert.solution.plotting import plot
+
+        return plot(self, names, ax, against)
+
+    def save(self, path: str | PathLike) -> Path:
+        """Write everything but the model to an HDF5 file; a file of this name is replaced in one go, or not at all."""
+        from dalembert.solution.storage import save
+
+        return save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike, model: Model | None = None) -> Solution:
+        """Read a result written by `save`.
+
+        Parameters
+        ----------
+        path : path
+        model : Model, optional
+            The model it came from, for residuals and accelerations. Its variables must have the same names. Its
+            parameters are replaced by those of the result; inputs are taken as the model has them.
+        """
+        from dalembert.solution.storage import load
+
+        return load(cls, path, model)
+
+    # -- text ------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        first, last = self.trajectory.interval
+        steps = f"{self.stats.accepted} step{'' if self.stats.accepted == 1 else 's'}"
+        parts = [self.status, f"t = {first:.6g} … {last:.6g}", steps, self.method]
+        return f"Solution({', '.join(part for part in parts if part)})"
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        if self.message:
+            lines.append(f"  {self.message}")
+        if self.formulation:
+            lines.append(f"  formulation: {self.formulation}")
+        if len(self.events):
+            lines.append(f"  events: {self.events!r}")
+        lines.append(f"  variables: {', '.join(self.names)}")
+        return "\n".join(lines)

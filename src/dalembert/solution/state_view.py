@@ -1,0 +1,121 @@
+"""States by kind (p, v, …) and by variable name, at one time or at many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.model import KINDS
+from dalembert.model.namespace import explain_unknown
+
+#: what users see, in this order; further kinds (the multipliers η of a GGL formulation) are internal
+VISIBLE = (*KINDS, "x")
+
+
+class StateView:
+    """The state at one time (1-D arrays) or at N times (arrays with N rows).
+
+    Attributes are `t`, the vectors `p, v, r, w, s, lam, mu`, and `x`, the whole state as the method integrated it (for
+    a `QuasiLinearDAE` its unknowns, and the only vector). Items are the variables by name.
+
+    Parameters
+    ----------
+    t : float or array (N,)
+    x : array (n,) or (N, n)
+    slices : mapping of kinds to slices
+        Where each vector stands in x.
+    names : mapping of kinds to names
+
+    Examples
+    --------
+    >>> view = StateView(0.0, np.array([0.6, -0.8, 0.4, 0.3]), {"p": slice(0, 2), "v": slice(2, 4)},
+    ...                  {"p": ("x", "y"), "v": ("x_dot", "y_dot")})
+    >>> view.v
+    array([0.4, 0.3])
+    >>> view["y"]
+    -0.8
+    """
+
+    def __init__(
+        self, t: float | np.ndarray, x: np.ndarray, slices: Mapping[str, slice], names: Mapping[str, tuple[str, ...]]
+    ):
+        self.t = t
+        self.x = x
+        self._slices = dict(slices)
+        self._names = {kind: tuple(ns) for kind, ns in names.items()}
+        self._columns = {
+            name: self._slices[kind].start + i
+            for kind in VISIBLE
+            if kind in self._slices
+            for i, name in enumerate(self._names.get(kind, ()))
+        }
+
+    def _vector(self, kind: str) -> np.ndarray:
+        if "x" in self._slices:
+            raise AttributeError(f"the model is a QuasiLinearDAE: it has no '{kind}'; its unknowns are in x")
+        return self.x[..., self._slices.get(kind, slice(0, 0))]
+
+    @property
+    def p(self) -> np.ndarray:
+        """Positions."""
+        return self._vector("p")
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities."""
+        return self._vector("v")
+
+    @property
+    def r(self) -> np.ndarray:
+        """Variables of dynamic force elements."""
+        return self._vector("r")
+
+    @property
+    def w(self) -> np.ndarray:
+        """Auxiliary variables."""
+        return self._vector("w")
+
+    @property
+    def s(self) -> np.ndarray:
+        """Contact-point coordinates."""
+        return self._vector("s")
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers of the holonomic constraints."""
+        return self._vector("lam")
+
+    @property
+    def mu(self) -> np.ndarray:
+        """Multipliers of the nonholonomic constraints."""
+        return self._vector("mu")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all variables."""
+        return tuple(self._columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self):
+        raise TypeError(f"{type(self).__name__} is not a sequence; iterate over .t, .x or .names")
+
+    def __getitem__(self, name: str) -> np.ndarray | float:
+        if not isinstance(name, str):
+            raise ModelError(f"variables are taken by name, not by {name!r}; rows are those of .t and .x")
+        if name not in self._columns:
+            raise ModelError(explain_unknown(name, self._columns))
+        column = self.x[..., self._columns[name]]
+        return column if column.ndim else float(column)
+
+    def to_dict(self) -> dict[str, np.ndarray | float]:
+        """The times as "t", and the values of every variable by name."""
+        return {"t": self.t, **{name: self[name] for name in self._columns}}
+
+    def __repr__(self) -> str:
+        if np.ndim(self.t):
+            return f"StateView({np.size(self.t)} times: {', '.join(self.names)})"
+        return "StateView(t={:g}: {})".format(self.t, ", ".join(f"{name}={self[name]:.6g}" for name in self.names))

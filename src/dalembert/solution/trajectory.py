@@ -1,0 +1,214 @@
+"""Dense output: the piecewise polynomial through which a method describes the state between its steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert.errors import OptionError
+
+#: times this many units in the last place beyond the ends count as the ends
+SLACK = 8
+
+
+class Trajectory:
+    """The state as a function of time: one polynomial for each accepted step.
+
+    With s = (t − t_k)/h_k ∈ [−1, 0] the state within step k is Σ_j c_j s^j; c_0 is the state at its end t_k.
+    `from_points` makes a trajectory that holds single points only.
+
+    Parameters
+    ----------
+    start_t : float
+    start_x : array (n,)
+    t : array (K,)
+        Ends of the steps, strictly increasing, or decreasing if time runs backwards. K may be 0.
+    h : array (K,)
+        Step sizes with sign.
+    coefficients : array (K, degree + 1, n)
+    restarts : sequence of int, optional
+        Numbers of the steps before which the state jumped, 0 … K, in order; K is a jump at the very end. A number that
+        occurs twice stands for two jumps at one time.
+    restart_x : array (R, n), optional
+        The states after the jumps.
+
+    Examples
+    --------
+    One step of x(t) = t² from t = 0 to t = 2, that is x = 4 + 8 s + 4 s²:
+
+    >>> square = Trajectory(0.0, [0.0], [2.0], [2.0], [[[4.0], [8.0], [4.0]]])
+    >>> square(1.5)
+    array([2.25])
+    >>> square.points()[1].ravel()
+    array([0., 4.])
+    """
+
+    def __init__(
+        self,
+        start_t: float,
+        start_x: Sequence[float] | np.ndarray,
+        t: Sequence[float] | np.ndarray,
+        h: Sequence[float] | np.ndarray,
+        coefficients: Sequence | np.ndarray,
+        *,
+        restarts: Sequence[int] | np.ndarray = (),
+        restart_x: Sequence | np.ndarray | None = None,
+    ):
+        self.start_t = float(start_t)
+        self.start_x = np.array(start_x, float)
+        self.t = np.array(t, float)
+        self.h = np.array(h, float)
+        self.restarts = np.array(restarts, int)
+        n, steps = self.start_x.size, self.t.size
+        self.coefficients: np.ndarray | None = np.asarray(coefficients, float)  # large: no copy
+        if not steps and self.coefficients.ndim != 3:
+            self.coefficients = np.zeros((0, 1, n))
+        self.restart_x = np.zeros((0, n)) if restart_x is None else np.array(restart_x, float)
+        if not self.restarts.size and not self.restart_x.size:
+            self.restart_x = np.zeros((0, n))
+        self._check(n, steps)
+        self.interval = (self.start_t, float(self.t[-1]) if steps else self.start_t)
+        self._point_t, self._point_x = self._sampled(1)
+
+    @classmethod
+    def from_points(
+        cls, t: Sequence[float] | np.ndarray, x: Sequence | np.ndarray, *, interval: tuple[float, float] | None = None
+    ) -> Trajectory:
+        """A trajectory without dense output, known at the times `t` only.
+
+        Parameters
+        ----------
+        t : array (N,)
+        x : array (N, n)
+        interval : (float, float), optional
+            First and last time that the integration reached. Default: the first and the last of `t`.
+
+        Examples
+        --------
+        >>> trajectory = Trajectory.from_points([0, 1], [[0.0], [1.0]])
+        >>> trajectory(0.5)
+        Traceback (most recent call last):
+            ...
+        dalembert.errors.OptionError: this result holds 2 points and nothing between them; ...
+        """
+        t, x = np.array(t, float), np.array(x, float)
+        if t.ndim != 1 or x.ndim != 2 or len(t) != len(x):
+            raise OptionError(f"points need shapes (N,) and (N, n), not {t.shape} and {x.shape}")
+        if interval is None:
+            if not t.size:
+                raise OptionError("a trajectory without points needs interval=(first, last)")
+            interval = t[0], t[-1]
+        trajectory = cls(interval[0], x[0] if len(x) else np.full(x.shape[1], np.nan), (), (), ())
+        trajectory.coefficients = None
+        trajectory.interval = float(interval[0]), float(interval[1])
+        trajectory._point_t, trajectory._point_x = t, x
+        return trajectory
+
+    def _check(self, n: int, steps: int) -> None:
+        shapes = (self.start_x.ndim, self.t.ndim, self.h.shape, self.coefficients.ndim)
+        wrong = shapes != (1, 1, (steps,), 3) or self.coefficients.shape[::2] != (steps, n)
+        if wrong or not self.coefficients.shape[1]:
+            raise OptionError(
+                "a trajectory needs start_x (n,), t (K,), h (K,) and coefficients (K, degree + 1, n), "
+                f"not {self.start_x.shape}, {self.t.shape}, {self.h.shape}, {self.coefficients.shape}"
+            )
+        along = np.diff(self.t, prepend=self.start_t) * self._direction
+        if not (along > 0).all() or not (self.h * self._direction > 0).all():
+            raise OptionError("the step ends of a trajectory must be strictly monotone, and h must have their sign")
+        if self.restart_x.shape != (self.restarts.size, n):
+            shape = (self.restarts.size, n)
+            raise OptionError(f"{self.restarts.size} restarts need restart_x of shape {shape}, not {self.restart_x.shape}")
+        if (np.diff(self.restarts, prepend=0, append=steps) < 0).any():
+            raise OptionError(f"restarts must be step numbers 0 … {steps} in order, not {self.restarts.tolist()}")
+
+    @property
+    def _direction(self) -> float:
+        return -1.0 if self.t.size and self.t[-1] < self.start_t else 1.0
+
+    @property
+    def dense(self) -> bool:
+        """Whether the state is known between the points."""
+        return self.coefficients is not None
+
+    @property
+    def n(self) -> int:
+        """Length of the state vector."""
+        return self.start_x.size
+
+    def __call__(self, t: float | Sequence[float] | np.ndarray) -> np.ndarray:
+        """The state at one time, shape (n,), or at an array of times, shape (N, n). At a jump: the state after it."""
+        if not self.dense:
+            raise OptionError(
+                f"this result holds {len(self._point_t)} points and nothing between them; "
+                "for values at any time use simulate(..., dense_output=True)"
+            )
+        t = np.asarray(t, float)
+        inside = self.covers(t)
+        if not inside.all():
+            low, high = sorted(self.interval)
+            raise OptionError(
+                f"t = {t[~inside].ravel()[0]:.17g} lies outside the interval [{low:.17g}, {high:.17g}] that was computed"
+            )
+        along = self._direction * t.ravel()  # increases whatever the direction of time
+        x = np.empty((along.size, self.n))
+        started = along > self._direction * self.start_t
+        x[~started] = self.start_x
+        if self.t.size:
+            ends = self._direction * self.t
+            step = np.minimum(np.searchsorted(ends, along[started]), self.t.size - 1)
+            s = np.clip((t.ravel()[started] - self.t[step]) / self.h[step], -1.0, 0.0)
+            x[started] = self._polynomials(step, s)
+        # the last of several jumps at one time wins, as assignment goes in order
+        places = np.concatenate([[self.start_t], self.t])[self.restarts]
+        for place, after in zip(places, self.restart_x, strict=True):
+            at_jump = t.ravel() == place
+            if place == self.interval[1]:
+                at_jump |= along > self._direction * place
+            if place == self.start_t:
+                at_jump |= ~started
+            x[at_jump] = after
+        return x.reshape(*t.shape, self.n)
+
+    def covers(self, t: float | np.ndarray) -> np.ndarray:
+        """Whether times lie in the interval that was computed, up to rounding."""
+        t = np.asarray(t, float)
+        low, high = sorted(self.interval)
+        slack = SLACK * np.spacing(max(abs(low), abs(high)))
+        return (t >= low - slack) & (t <= high + slack)
+
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times and states of the accepted points with the start; at a jump both states, the time being repeated."""
+        return self._point_t, self._point_x
+
+    def curve(self, least: int = 500) -> tuple[np.ndarray, np.ndarray]:
+        """At least `least` times and states for a smooth drawing; the accepted points are among them."""
+        if not self.dense or not self.t.size:
+            return self.points()
+        within = 4 if self.t.size <= 5000 else 1
+        return self._sampled(max(within, math.ceil(least / self.t.size)))
+
+    def _polynomials(self, step: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Horner's scheme for many steps at once."""
+        degree = self.coefficients.shape[1] - 1
+        x = self.coefficients[step, degree]
+        for j in range(degree - 1, -1, -1):
+            x = x * s[:, None] + self.coefficients[step, j]
+        return x
+
+    def _sampled(self, within: int) -> tuple[np.ndarray, np.ndarray]:
+        """The start, `within` equidistant points of each step up to its end, and the states after jumps."""
+        step = np.repeat(np.arange(self.t.size), within)
+        s = np.tile(np.arange(1 - within, 1) / within, self.t.size)
+        t = np.concatenate([[self.start_t], self.t[step] + s * self.h[step]])
+        x = np.concatenate([self.start_x[None, :], self._polynomials(step, s)])
+        places = self.restarts * within
+        return np.insert(t, places + 1, t[places]), np.insert(x, places + 1, self.restart_x, axis=0)
+
+    def __repr__(self) -> str:
+        first, last = self.interval
+        if not self.dense:
+            return f"Trajectory({len(self._point_t)} points, t = {first:g} … {last:g}, n = {self.n})"
+        jumps = f", {self.restarts.size} jumps" if self.restarts.size else ""
+        return f"Trajectory({self.t.size} steps, t = {first:g} … {last:g}, n = {self.n}{jumps})"

@@ -1,0 +1,34 @@
+"""Methods: one file each with its options; kernels are imported at first use."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from dalembert.errors import OptionError
+from dalembert.solvers.method import MethodOptions
+from dalembert.solvers.radau5 import Radau5
+
+#: names for simulate(method=...)
+METHODS: dict[str, type[MethodOptions]] = {"radau5": Radau5}
+
+
+def resolve_method(method: Any) -> MethodOptions:
+    """An options object from a name, a class or an options object."""
+    if isinstance(method, MethodOptions):
+        return method
+    if isinstance(method, type) and issubclass(method, MethodOptions):
+        return method()
+    if isinstance(method, str):
+        name = method.lower()
+        if name == "auto":
+            return Radau5()
+        if name in METHODS:
+            return METHODS[name]()
+        near = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise OptionError(f"unknown method '{method}'{hint} (known: auto, {', '.join(METHODS)})")
+    raise OptionError(f"method must be a name or an options object such as Radau5(), not {method!r}")
+
+
+__all__ = ["METHODS", "MethodOptions", "Radau5", "resolve_method"]

@@ -1,0 +1,86 @@
+"""What the driver expects of a method: an options object that makes a stepper, and the stepper itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dalembert.errors import OptionError
+from dalembert.regularize import System
+from dalembert.solvers.status import Count
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Relative and absolute tolerance, one number or one for each variable."""
+
+    rtol: np.ndarray
+    atol: np.ndarray
+
+
+class Stepper(Protocol):
+    """A method at work on one problem. All its state is in arrays, so that it can go on after every return."""
+
+    system: System
+    t: float
+    x: np.ndarray
+
+    def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
+        """Begin (again) at a point, without history."""
+
+    def advance(self) -> int:
+        """Take steps until something happens; returns one of the codes in `status`."""
+
+    def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Step ends, step sizes and polynomials since the last call, as copies."""
+
+    def explain(self, status: int) -> Exception:
+        """The exception for a failure status, naming equation or variable."""
+
+
+class MethodOptions:
+    """Base of the options classes: unknown options are errors that suggest the nearest name."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+
+    @classmethod
+    def check_names(cls, given: dict[str, Any]) -> None:
+        known = [f.name for f in dataclasses.fields(cls)]
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(known)})"
+                raise OptionError(f"{cls.__name__} has no option '{name}'{hint}")
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise OptionError unless the condition holds."""
+    if not condition:
+        raise OptionError(message)
+
+
+def one_of(name: str, value: Any, allowed: tuple) -> None:
+    """Raise OptionError, with the nearest alternative, unless value is allowed."""
+    if value in allowed:
+        return
+    near = difflib.get_close_matches(str(value), [str(a) for a in allowed], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise OptionError(f"{name}={value!r} is unknown{hint} (one of {', '.join(repr(a) for a in allowed)})")
+
+
+def counters(count: np.ndarray) -> dict[str, int]:
+    """Counters by the names users see."""
+    names = {
+        "accepted": Count.ACCEPTED, "error_rejections": Count.ERROR_REJECTIONS,
+        "convergence_rejections": Count.CONVERGENCE_REJECTIONS, "rhs_evaluations": Count.RHS,
+        "jacobian_evaluations": Count.JACOBIAN, "mass_evaluations": Count.MASS, "selectors": Count.SELECTORS,
+        "constraint_decompositions": Count.CONSTRAINT_DECOMPOSITIONS, "decompositions": Count.DECOMPOSITIONS,
+        "back_substitutions": Count.BACK_SUBSTITUTIONS, "linear_solves": Count.LINEAR_SOLVES,
+        "event_evaluations": Count.EVENT_EVALUATIONS,
+    }  # fmt: skip
+    return {name: int(count[place]) for name, place in names.items()}

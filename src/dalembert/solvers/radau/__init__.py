@@ -1,0 +1,1 @@
+"""The Radau family: one stage solver (`core`), one record of state, several linear algebras."""

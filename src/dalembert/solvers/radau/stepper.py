@@ -1,0 +1,185 @@
+"""The driver's side of the Radau family: sets up the records, calls the kernel, explains failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.compile.ports import Port
+from dalembert.compile.system import CompiledSystem, input_port
+from dalembert.errors import FunctionFailed, SimulationError, SingularMatrix, StepSizeTooSmall, TooManySteps
+from dalembert.linalg.lu import null_vector
+from dalembert.model import Model
+from dalembert.solvers import status as codes
+from dalembert.solvers.events import EventScan
+from dalembert.solvers.method import Tolerances, counters
+from dalembert.solvers.ports import Ports
+from dalembert.solvers.radau import core
+
+#: a kernel call should not take much longer than this many steps, so that Ctrl-C and progress bars stay responsive
+CAPACITY = 512
+#: nor should its buffer hold much more than this many numbers
+BUFFER_NUMBERS = 2_000_000
+
+
+class RadauStepper:
+    """A run of a Radau method; `kernel` is the method's, `algebra` its linear algebra's record."""
+
+    def __init__(
+        self, kernel: Callable, algebra: Any, compiled: CompiledSystem, model: Model, tolerances: Tolerances,
+        control: core.Control, events: Port | None, samples: int,
+    ):
+        system = compiled.system
+        self.system, self.compiled, self.kernel, self.algebra, self.control = system, compiled, kernel, algebra, control
+        n = system.n
+        self.state = core.new_state(n, system.index)
+        # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
+        self.state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
+        self.state.atol[:] = tolerances.atol * self.state.rtol / tolerances.rtol
+        self._inputs = input_port(model)
+        self._events = events
+        theta = model.theta()
+        self.ports = Ports(
+            residual=np.uintp(compiled.residual.address),
+            jacobian=np.uintp(compiled.jacobian.address),
+            inputs=np.uintp(self._inputs.address if self._inputs else 0),
+            events=np.uintp(events.address if events else 0),
+            theta=theta,
+            n_parameters=len(theta) - 3 * len(model.inputs),
+        )
+        capacity = max(2, min(CAPACITY, BUFFER_NUMBERS // (4 * n)))
+        self.buffer = core.Buffer(np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, 4, n)), np.zeros(1, np.int64))
+        n_events = events.n_out if events else 0
+        self.scan = EventScan(np.zeros((samples + 1, n_events)), np.zeros(n), np.zeros(max(n_events, 1)))
+
+    # -- the protocol ----------------------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        return float(self.state.real[core.T])
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.state.x
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return counters(self.state.count)
+
+    def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
+        state = self.state
+        state.x[:], state.x_dot[:] = x, x_dot
+        state.weight[:] = state.atol + state.rtol * np.abs(x)
+        real, flag = state.real, state.flag
+        real[core.T], real[core.T_END] = t, t_end
+        real[core.RATE], real[core.CONTRACTION] = 1.0, 1.0
+        flag[:] = 0
+        flag[core.FIRST] = flag[core.NEED_JACOBIAN] = 1
+        span = t_end - t
+        h = abs(first_step) if first_step else self._first_step(abs(span))
+        h = min(h, self.control.max_step)
+        if h * 1.0001 >= abs(span):
+            h = abs(span)
+            flag[core.LAST] = 1
+        real[core.H] = real[core.H_OLD] = np.copysign(h, span)
+
+    def _first_step(self, span: float) -> float:
+        """A step over which the solution changes by a small fraction; the controller does the rest."""
+        state = self.state
+        moving = self.system.differential
+        size = np.sqrt(np.mean((state.x[moving] / state.weight[moving]) ** 2)) if moving.any() else 0.0
+        speed = np.sqrt(np.mean((state.x_dot[moving] / state.weight[moving]) ** 2)) if moving.any() else 0.0
+        guess = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
+        return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
+
+    def advance(self) -> int:
+        return self.kernel(self.algebra, self.ports, self.state, self.control, self.buffer, self.scan)
+
+    def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        used = int(self.buffer.used[0])
+        self.buffer.used[0] = 0
+        return self.buffer.t[:used].copy(), self.buffer.h[:used].copy(), self.buffer.coefficients[:used].copy()
+
+    # -- explanations ----------------------------------------------------------------------------------------------
+
+    def explain(self, status: int) -> Exception:
+        t = self.t
+        for port in (self.compiled.residual, self.compiled.jacobian, self._inputs, self._events):
+            error = port.take_error() if port is not None else None
+            if error is not None:
+                return error if isinstance(error, SimulationError | KeyboardInterrupt) else self._wrapped(error, t)
+        if status == codes.TOO_MANY_STEPS:
+            return TooManySteps(
+                f"{self.control.max_steps} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, loosen "
+                "rtol and atol, or look for a fast oscillation or a chattering input there."
+            )
+        if status in (codes.NOT_FINITE, codes.PORT_FAILED):
+            return FunctionFailed(f"{self._not_finite()} at t = {self.state.real[core.FAILED_T]:.9g}: check the model there")
+        singular = self._singularity()
+        if status == codes.SINGULAR or singular:
+            culprit = singular or f"variable '{self.system.variables[int(self.algebra.singular[0])]}' has no pivot"
+            return SingularMatrix(
+                f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a variable that no "
+                "equation determines, or a singular configuration."
+            )
+        if self.state.flag[core.REFUSED]:
+            return FunctionFailed(
+                f"{self._not_finite()} beyond t = {t:.9g} (tried t = {self.state.real[core.FAILED_T]:.9g}), and no step size avoids it: "
+                "the solution may leave the domain of a function there (square root, logarithm, division)"
+            )
+        return StepSizeTooSmall(
+            f"the step size fell to {abs(self.state.real[core.H]):.2e} at t = {t:.9g}; the largest error is in "
+            f"'{self._worst_variable()}'. The solution may be discontinuous or singular there, or the tolerances too tight."
+        )
+
+    def _wrapped(self, error: BaseException, t: float) -> Exception:
+        return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {t:.9g}")
+
+    def _not_finite(self) -> str:
+        """Name the equations that are not finite at the point that could not be evaluated."""
+        state = self.state
+        out = np.zeros(self.compiled.residual.n_out)
+        t = float(state.real[core.FAILED_T])
+        n_u = len(self.ports.theta) - self.ports.n_parameters
+        if self._inputs is not None:
+            inputs = np.zeros(n_u)
+            if self._inputs.call_status(t, np.zeros(0), np.zeros(0), inputs):
+                return "an input is not finite"
+        self.compiled.residual.call_status(t, state.failed, self.ports.theta, out)
+        bad = np.flatnonzero(~np.isfinite(out))
+        if bad.size:
+            names = ", ".join(self.system.equations[i] for i in bad[:3])
+            return f"{names} cannot be evaluated (NaN or infinite)"
+        if self._events is not None:
+            values = np.zeros(self._events.n_out)
+            if self._events.call_status(self.t, state.x, self.ports.theta, values):
+                return "an event function is not finite"
+        return "a function or a derivative of the model is not finite"
+
+    def _singularity(self) -> str | None:
+        """If (γ/h E − J) is numerically singular, the equation and variable that dominate its null spaces."""
+        system, state, la = self.system, self.state, self.algebra
+        rows, columns = self.compiled.jacobian_pattern
+        e_rows, e_columns = self.compiled.leading_pattern
+        nonzeros = np.zeros(len(rows) + len(e_rows))
+        both = np.concatenate([state.x, state.x_dot])
+        if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
+            return None
+        del la
+        # a step size of the size of the motion, not the one that failed: tiny steps hide singular constraints
+        speed = np.max(np.abs(state.x_dot), initial=0.0)
+        h = (1 + np.max(np.abs(state.x), initial=0.0)) / max(speed, 1.0) * 1e-2
+        matrix = np.zeros((len(system.equations), system.n))
+        matrix[rows, columns] -= nonzeros[: len(rows)]
+        matrix[e_rows, e_columns] += core.GAMMA / h * nonzeros[len(rows) :]
+        if not np.isfinite(matrix).all():
+            return None
+        left, right, reciprocal = null_vector(matrix)
+        if reciprocal > 1e-15:
+            return None
+        return f"{system.equations[int(np.argmax(np.abs(left)))]} and variable '{system.variables[int(np.argmax(np.abs(right)))]}' are behind it"
+
+    def _worst_variable(self) -> str:
+        return self.system.variables[int(np.argmax(np.abs(self.state.error * self.state.scale)))]

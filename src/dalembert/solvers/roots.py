@@ -1,0 +1,92 @@
+"""Locating the roots of event functions on the dense output of one step. Compiled at the first event only."""
+
+from dalembert.compile.kernel import device, kernel
+from dalembert.solvers.events import interpolate, scan_type, suspicious
+from dalembert.solvers.ports import evaluate, ports_type
+from dalembert.solvers.records import f8, i8, indices, matrix, vector
+
+
+@device
+def value_at(scan, ports, t, h, coefficients, s, e):
+    interpolate(coefficients, s, scan.state)
+    evaluate(ports.events, ports, t + s * h, scan.state, scan.out)
+    return scan.out[e]
+
+
+@device
+def bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb):
+    """Illinois iteration with bisection as a safeguard; returns the root and which side it was approached from."""
+    side = 0
+    for iteration in range(200):
+        if abs(b - a) <= 4e-16:
+            break
+        s = b - gb * (b - a) / (gb - ga)
+        if iteration % 8 == 7 or not (min(a, b) < s < max(a, b)):
+            s = 0.5 * (a + b)
+            if s in (a, b):
+                break
+        g = value_at(scan, ports, t, h, coefficients, s, e)
+        if g == 0.0:
+            return s
+        if (g > 0.0) == (gb > 0.0):
+            b, gb = s, g
+            if side == -1:
+                ga *= 0.5
+            side = -1
+        else:
+            a, ga = s, g
+            if side == 1:
+                gb *= 0.5
+            side = 1
+    return b
+
+
+@kernel(i8(scan_type, ports_type, f8, f8, matrix, indices, vector, indices))
+def locate_roots(scan, ports, t, h, coefficients, which, where, direction):
+    """Find the roots in the step that was scanned last. Fills event number, s and ±1 (rising, falling); returns how many."""
+    samples, n_events = scan.values.shape[0] - 1, scan.values.shape[1]
+    width = 1.0 / samples
+    found = 0
+    for e in range(n_events):
+        for k in range(1, samples + 1):
+            if found + 2 > which.size:
+                return found
+            ga, gb = scan.values[k - 1, e], scan.values[k, e]
+            a, b = (k - 1 - samples) * width, (k - samples) * width
+            if gb == 0.0 and ga != 0.0:
+                which[found], where[found], direction[found] = e, b, 1 if ga < 0.0 else -1
+                found += 1
+            elif ga * gb < 0.0:
+                root = bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb)
+                which[found], where[found], direction[found] = e, root, 1 if ga < 0.0 else -1
+                found += 1
+            elif k > 1 and suspicious(scan.values[k - 2, e], ga, gb):
+                # look for the other sign by golden-section search for the smallest value in the two intervals
+                sign = 1.0 if ga > 0.0 else -1.0
+                low, high = a - width, b
+                golden = 0.3819660112501051
+                x1, x2 = low + golden * (high - low), high - golden * (high - low)
+                g1 = sign * value_at(scan, ports, t, h, coefficients, x1, e)
+                g2 = sign * value_at(scan, ports, t, h, coefficients, x2, e)
+                for _ in range(60):
+                    if g1 <= 0.0 or g2 <= 0.0 or high - low < 1e-12:
+                        break
+                    if g1 < g2:
+                        high, x2, g2 = x2, x1, g1
+                        x1 = low + golden * (high - low)
+                        g1 = sign * value_at(scan, ports, t, h, coefficients, x1, e)
+                    else:
+                        low, x1, g1 = x1, x2, g2
+                        x2 = high - golden * (high - low)
+                        g2 = sign * value_at(scan, ports, t, h, coefficients, x2, e)
+                middle = x1 if g1 < g2 else x2
+                gm = sign * min(g1, g2)
+                if gm * ga < 0.0:
+                    before = scan.values[k - 2, e]
+                    root = bracketed_root(scan, ports, t, h, coefficients, e, a - width, before, middle, gm)
+                    which[found], where[found], direction[found] = e, root, 1 if before < 0.0 else -1
+                    found += 1
+                    root = bracketed_root(scan, ports, t, h, coefficients, e, middle, gm, b, gb)
+                    which[found], where[found], direction[found] = e, root, 1 if gm < 0.0 else -1
+                    found += 1
+    return found

@@ -1,0 +1,261 @@
+"""Compiled tapes and CasADi's virtual machine against CasADi's own evaluation."""
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+
+import casadi
+import numpy as np
+import pytest
+import scipy.special
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.compile import OK, RETRY, compile_port, compile_tape, machine_port, tape
+from dalembert.compile.emit import ALIASES, TEMPLATES
+from dalembert.errors import FunctionFailed, OptionError
+
+NAMES = {getattr(casadi, name): name for name in dir(casadi) if name.startswith("OP_")}
+UNARY = [
+    getattr(casadi, f"OP_{name}")
+    for name in (
+        *(
+            "NEG",
+            "EXP",
+            "LOG",
+            "SQRT",
+            "SQ",
+            "TWICE",
+            "SIN",
+            "COS",
+            "TAN",
+            "ASIN",
+            "ACOS",
+            "ATAN",
+            "NOT",
+            "FLOOR",
+            "CEIL",
+        ),
+        *("FABS", "SIGN", "ERF", "ERFINV", "INV", "SINH", "COSH", "TANH", "ASINH", "ACOSH", "ATANH", "LOG1P", "EXPM1"),
+    )
+]
+BINARY = [op for op in sorted(TEMPLATES) if op not in UNARY]
+SPECIAL = np.array(
+    [
+        *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.5, 1.5, 0.7, -0.9999, np.pi, 710.0),
+        *(1e-310, 1e-17, -1e-17, 1e17, 1e300, -1e300, np.inf, -np.inf, np.nan),
+    ]
+)
+EMPTY = np.empty(0)
+
+
+def symbols(n, n_theta=0):
+    return casadi.SX.sym("t"), casadi.SX.sym("x", n), casadi.SX.sym("theta", n_theta)
+
+
+def same(left, right):
+    """Equal bit for bit, where all NaN are one."""
+    nan = np.isnan(right)
+    np.testing.assert_array_equal(np.isnan(left), nan)
+    np.testing.assert_array_equal(left[~nan].view(np.int64), right[~nan].view(np.int64))
+
+
+def evaluate(port, t, x, theta=EMPTY):
+    out = np.full(port.n_out, 7.0)
+    status = port.call_status(t, x, theta, out)
+    assert status == (OK if np.isfinite(out).all() else RETRY)
+    return out
+
+
+@pytest.mark.parametrize("operation", UNARY + BINARY, ids=lambda op: NAMES[op])
+def test_every_operation_agrees_with_casadi(operation):
+    t, x, theta = symbols(2)
+    out = casadi.SX.unary(operation, x[0]) if operation in UNARY else casadi.SX.binary(operation, x[0], x[1])
+    function = casadi.Function("f", [x], [out])
+    compiled, machine = compile_tape(t, x, theta, out), machine_port(t, x, theta, out)
+    values = np.concatenate([SPECIAL, np.random.default_rng(1).normal(0, 2, 40)])
+    for a in values:
+        for b in SPECIAL if operation in BINARY else [1.0]:
+            point = np.array([a, b])
+            expected = np.array(function(point)).ravel()
+            same(evaluate(machine, 0.0, point), expected)
+            if operation == casadi.OP_ERFINV:  # CasADi's own has six digits below -0.7; the compiled one is SciPy's
+                np.testing.assert_allclose(evaluate(compiled, 0.0, point), scipy.special.erfinv(a), rtol=1e-14)
+                np.testing.assert_allclose(expected, scipy.special.erfinv(a), rtol=1e-5)
+            else:
+                same(evaluate(compiled, 0.0, point), expected)
+
+
+def test_constant_powers_agree():
+    t, x, theta = symbols(1)
+    out = casadi.vertcat(*[x**k for k in (-3, -2, -1, -0.5, 0, 1 / 3, 0.5, 1, 2, 2.5, 3, 4, 7, 150)])
+    function = casadi.Function("f", [x], [out])
+    port = compile_tape(t, x, theta, out)
+    for a in SPECIAL:
+        same(evaluate(port, 0.0, np.array([a])), np.array(function(a)).ravel())
+
+
+def test_every_scalar_operation_of_casadi_is_known():
+    x = casadi.SX.sym("x")
+    for operation, name in NAMES.items():
+        try:  # CasADi refuses matrix operations here
+            scalar = casadi.Function("f", [x], [casadi.SX.binary(operation, x, 3 + x)])
+        except RuntimeError:
+            continue
+        assert {scalar.instruction_id(k) for k in range(scalar.n_instructions())} <= (
+            TEMPLATES.keys() | ALIASES | {casadi.OP_INPUT, casadi.OP_OUTPUT, casadi.OP_CONST}
+        ), name
+
+
+SAFE = [op for op in UNARY + BINARY if op != casadi.OP_ERFINV]  # its last digits would be amplified
+numbers = st.floats(-10, 10) | st.sampled_from(SPECIAL.tolist())
+
+
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(SAFE), st.integers(0, 200), st.integers(0, 200)), min_size=1, max_size=40),
+    constants=st.lists(numbers, min_size=1, max_size=3),
+    points=st.lists(st.lists(numbers, min_size=5, max_size=5), min_size=1, max_size=5),
+    chunk=st.sampled_from([3, 500]),
+    level=st.sampled_from([0, 1]),
+)
+@settings(max_examples=100, deadline=None)
+def test_random_graphs_agree(steps, constants, points, chunk, level):
+    t, x, theta = symbols(3, 1)
+    pool = [t, *casadi.vertsplit(x), theta, *map(casadi.SX, constants)]
+    for operation, i, j in steps:
+        a, b = pool[i % len(pool)], pool[j % len(pool)]
+        pool.append(casadi.SX.unary(operation, a) if operation in UNARY else casadi.SX.binary(operation, a, b))
+    out = casadi.vertcat(*pool[-8:])
+    function = casadi.Function("f", [t, x, theta], [out])
+    ports = [tape.compile_function(tape.port_function(t, x, theta, out), chunk=chunk, level=level)]
+    ports.append(machine_port(t, x, theta, out))
+    for point in points:
+        point = np.array(point)
+        expected = np.array(function(point[0], point[1:4], point[4])).ravel()
+        for port in ports:
+            same(evaluate(port, point[0], point[1:4].copy(), point[4:].copy()), expected)
+
+
+def long_graph(n=40, rounds=60):
+    t, x, theta = symbols(n, 2)
+    values = casadi.vertsplit(x)
+    for k in range(rounds):
+        values = [
+            casadi.sin(a + k * t) * theta[0] + b * theta[1]
+            for a, b in zip(values, values[1:] + values[:1], strict=True)
+        ]
+    return t, x, theta, casadi.vertcat(*values)
+
+
+def test_long_tapes_agree_in_any_chunks(monkeypatch):
+    t, x, theta, out = long_graph()
+    function = tape.port_function(t, x, theta, out)
+    assert function.n_instructions() > 5000
+    point, parameters = np.linspace(-1, 1, 40), np.array([0.7, 0.3])
+    expected = np.array(function(0.3, point, parameters)).ravel()
+    for chunk, stack in ((500, 4096), (77, 4096), (2000, 4096), (500, 1)):  # the last: work array from malloc
+        monkeypatch.setattr("dalembert.compile.emit.STACK", stack)
+        port = tape.compile_function(function, chunk=chunk + (stack == 1))  # another key for the other text
+        same(port(0.3, point, parameters), expected)
+
+
+def test_ports_are_safe_in_threads():
+    t, x, theta, out = long_graph(10, 60)
+    function = casadi.Function("f", [t, x, theta], [out])
+    parameters = np.array([0.7, 0.3])
+    points = np.random.default_rng(0).normal(size=(40, 10))
+    expected = [np.array(function(0.1, point, parameters)).ravel() for point in points]
+    for port in (compile_port(t, x, theta, out), machine_port(t, x, theta, out)):
+
+        def work(k, port=port):
+            for _ in range(50):
+                same(port(0.1, points[k], parameters), expected[k])
+
+        with ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(work, k) for k in range(40)]
+            more = [machine_port(t, x, theta, out * k) for k in range(5)]  # loading functions meanwhile does no harm
+            for future in futures:
+                future.result()
+        assert more[3].n_out == 10
+
+
+def test_machine_slots_are_given_back():
+    from dalembert.compile import machine
+
+    t, x, theta = symbols(1)
+    gc.collect()
+    bottom = machine_port(t, x, theta, x)  # takes away what is free on top
+    before = len(machine._slots)
+    first, second = machine_port(t, x, theta, x + 1), machine_port(t, x, theta, x + 2)
+    assert len(machine._slots) == before + 2
+    del first  # not on top: stays
+    assert second(0.0, np.ones(1), EMPTY) == 3.0
+    del second
+    third = machine_port(t, x, theta, x + 3)
+    assert len(machine._slots) == before + 1
+    assert third(0.0, np.ones(1), EMPTY) == 4.0
+    assert bottom(0.0, np.ones(1), EMPTY) == 1.0
+
+
+def test_names_of_symbols_do_not_matter():
+    names = ["x0", '"; DROP', "%1", "a\nb", "port", "", "π"]
+    t, theta = casadi.SX.sym("%t"), casadi.SX.sym("theta", 0)
+    x = casadi.vertcat(*map(casadi.SX.sym, names))
+    point = np.arange(1.0, 8.0)
+    for prefer in ("llvm", "machine"):
+        np.testing.assert_array_equal(
+            compile_port(t, x, theta, 3 * x + 1, prefer=prefer)(0.0, point, EMPTY), 3 * point + 1
+        )
+
+
+def test_same_tape_is_compiled_once():
+    t, x, theta = symbols(2)
+    other = casadi.SX.sym("other", 2)
+    assert compile_tape(t, x, theta, x**2).address == compile_tape(t, other, theta, other**2).address
+
+
+def test_structural_zeros_and_constants_are_written():
+    t, x, theta = symbols(2)
+    matrix = casadi.SX(3, 2)
+    matrix[1, 0], matrix[2, 1] = x[0], 5
+    for prefer in ("llvm", "machine"):
+        port = compile_port(t, x, theta, matrix, prefer=prefer)
+        np.testing.assert_array_equal(port(0.0, np.array([2.0, 3.0]), EMPTY, np.full(6, 9.0)), [0, 2, 0, 0, 0, 5])
+
+
+@pytest.mark.parametrize("prefer", ["llvm", "machine"])
+def test_empty_output(prefer):
+    t, x, theta = symbols(2)
+    assert compile_port(t, x, theta, casadi.SX(0, 1), prefer=prefer)(0.0, np.ones(2), EMPTY).shape == (0,)
+
+
+@pytest.mark.parametrize("prefer", ["llvm", "machine"])
+def test_failure_names_the_positions(prefer):
+    t, x, theta = symbols(3)
+    port = compile_port(t, x, theta, casadi.log(x), prefer=prefer)
+    with pytest.raises(FunctionFailed, match=r"t = 2.5, at position 0 \(nan\), 2 \(-inf\) of 3"):
+        port(2.5, np.array([-1.0, 1.0, 0.0]), EMPTY)
+    port = compile_port(t, x, theta, casadi.vertcat(x[0], casadi.inf), prefer=prefer)
+    assert port.call_status(0.0, np.ones(3), EMPTY, np.empty(2)) == RETRY
+
+
+def test_wrong_arrays_are_refused():
+    t, x, theta = symbols(3)
+    port = compile_tape(t, x, theta, x)
+    for wrong in (np.ones(2), np.ones(6)[::2]):
+        with pytest.raises(ValueError, match="x must be"):
+            port(0.0, wrong, EMPTY)
+    with pytest.raises(TypeError, match="float64"):
+        port(0.0, np.ones(3, dtype=int), EMPTY)
+    fixed = np.ones(3)
+    fixed.flags.writeable = False
+    np.testing.assert_array_equal(port(0.0, fixed, EMPTY), fixed)
+
+
+def test_the_choice_of_the_backend(monkeypatch):
+    t, x, theta = symbols(1)
+    assert compile_port(t, x, theta, x).backend == "llvm"
+    assert compile_port(t, x, theta, x.printme(1)).backend == "machine"
+    monkeypatch.setattr("dalembert.compile.graph.LONGEST", 1)
+    assert compile_port(t, x, theta, x).backend == "machine"
+    with pytest.raises(OptionError, match="'auto', 'llvm', 'machine'"):
+        compile_port(t, x, theta, x, prefer="gpu")
