@@ -12,7 +12,7 @@ True
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -45,32 +45,7 @@ _HOME = {
 }
 _ROOMS = ("problems", "studies")
 
-__all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604
-
-if TYPE_CHECKING:
-    from dalembert import problems, studies
-    from dalembert.errors import (
-        DalembertError,
-        FunctionFailed,
-        InconsistentInitialValues,
-        Interrupted,
-        ModelError,
-        OptionError,
-        SimulationError,
-        SingularMatrix,
-        StepRefused,
-        StepSizeTooSmall,
-        TooManySteps,
-        UntraceableError,
-        UntraceableWarning,
-    )
-    from dalembert.model import EquationsOfMotion, Input, QuasiLinearDAE
-    from dalembert.model.event import Event
-    from dalembert.regularize import InitialValuesCorrected, consistent_initial_values, formulate, hidden_constraints
-    from dalembert.simulation import simulate
-    from dalembert.solution import Solution
-    from dalembert.solvers import Radau5
-
+__all__ = [*_HOME, *_ROOMS]
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:

@@ -115,7 +115,12 @@ def simulate(
     if not isinstance(max_steps, int | np.integer) or max_steps < 1:
         raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
     initial = consistent_initial_values(
-        model, t0, mode=options.initial_values, rtol=float(np.min(tolerances.rtol)), atol=float(np.min(tolerances.atol)), **given
+        model,
+        t0,
+        mode=options.initial_values,
+        rtol=float(np.min(tolerances.rtol)),
+        atol=float(np.min(tolerances.atol)),
+        **given,
     )
     event_list = as_events(events)
     port = _event_port(model, system, event_list)
@@ -158,7 +163,9 @@ class _Run:
         except KeyboardInterrupt as interrupt:
             if isinstance(interrupt, DalembertError):
                 raise
-            message = f"interrupted at t = {self._reached():.9g}; the exception's .solution holds everything up to there"
+            message = (
+                f"interrupted at t = {self._reached():.9g}; the exception's .solution holds everything up to there"
+            )
             raise Interrupted(message, self._solution("interrupted", message)) from None
         except SimulationError as error:
             error.solution = self._solution("failed", str(error))
@@ -173,8 +180,14 @@ class _Run:
         t = self.t0
         if self.t0 == self.t1:
             return
-        inside = sorted((b for b in self.model.breakpoints if (b - self.t0) * self.direction > 0 and (self.t1 - b) * self.direction > 0),
-                        reverse=self.direction < 0)
+        inside = sorted(
+            (
+                b
+                for b in self.model.breakpoints
+                if (b - self.t0) * self.direction > 0 and (self.t1 - b) * self.direction > 0
+            ),
+            reverse=self.direction < 0,
+        )
         self._set_event_values(t, x, None)
         for stop in [*inside, self.t1]:
             # inputs jump at breakpoints: keep every evaluation strictly on one side
@@ -275,7 +288,10 @@ class _Run:
                 if slope == 0 or not np.isfinite(slope):
                     break
                 correction = -value / slope
-                if abs(correction) <= 1e-14 * max(abs(root), abs(h)) or not 0 < (root + correction - t_before) / h < 1.5:
+                if (
+                    abs(correction) <= 1e-14 * max(abs(root), abs(h))
+                    or not 0 < (root + correction - t_before) / h < 1.5
+                ):
                     break
                 root += correction
         finally:
@@ -300,7 +316,9 @@ class _Run:
         try:
             changes = event.action(namespace)
         except Exception as error:
-            raise SimulationError(f"the action of event '{event.name}' raised {type(error).__name__}: {error} at t = {t:.9g}") from error
+            raise SimulationError(
+                f"the action of event '{event.name}' raised {type(error).__name__}: {error} at t = {t:.9g}"
+            ) from error
         changed = self._changed(event, complete, changes or {}, t)
         start = {f"{kind}0": value for kind, value in changed.items() if kind not in ("lam", "mu", "eta")}
         initial = consistent_initial_values(self.model, t, mode="correct", **start)
@@ -312,7 +330,9 @@ class _Run:
 
     def _changed(self, event: Event, values: dict[str, np.ndarray], changes: Any, t: float) -> dict[str, np.ndarray]:
         if not isinstance(changes, Mapping):
-            raise SimulationError(f"the action of event '{event.name}' must return a mapping of names to values, not {changes!r}")
+            raise SimulationError(
+                f"the action of event '{event.name}' must return a mapping of names to values, not {changes!r}"
+            )
         places = {name: (kind, i) for kind in values for i, name in enumerate(self.model.names(kind))}
         for name, value in changes.items():
             new = np.asarray(value, float)
@@ -323,10 +343,14 @@ class _Run:
                 values[kind][i] = float(new.reshape(()))
             elif name in values:
                 if new.shape != values[name].shape:
-                    raise SimulationError(f"the action of event '{event.name}' gives {new.size} values for {name}, which has {values[name].size}")
+                    raise SimulationError(
+                        f"the action of event '{event.name}' gives {new.size} values for {name}, which has {values[name].size}"
+                    )
                 values[name][:] = new
             else:
-                raise SimulationError(f"the action of event '{event.name}': {explain_unknown(name, [*places, *values])}")
+                raise SimulationError(
+                    f"the action of event '{event.name}': {explain_unknown(name, [*places, *values])}"
+                )
         return values
 
     def _event_value(self, t: float, x: np.ndarray, number: int) -> float:
@@ -398,7 +422,15 @@ class _Run:
         if self.dense or self.t_eval is None:
             parts = list(zip(*self.chunks, strict=True)) if self.chunks else None
             t, h, c = (np.concatenate(p) for p in parts) if parts else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
-            trajectory = Trajectory(self.t0, self.start_x, t, h, c, restarts=self.restarts, restart_x=np.array(self.restart_x).reshape(-1, n))
+            trajectory = Trajectory(
+                self.t0,
+                self.start_x,
+                t,
+                h,
+                c,
+                restarts=self.restarts,
+                restart_x=np.array(self.restart_x).reshape(-1, n),
+            )
         else:
             first = self.t_eval[:1][self.t_eval[:1] == self.t0]
             parts = [(first, self.start_x[None][: len(first)]), *self.points]
@@ -487,9 +519,13 @@ def _tolerances(variables: Sequence[str], rtol: Any, atol: Any) -> Tolerances:
             try:
                 given = np.asarray(given, float)
             except (TypeError, ValueError):
-                raise OptionError(f"{name}={given!r} must be a number, an array or a mapping of names to numbers") from None
+                raise OptionError(
+                    f"{name}={given!r} must be a number, an array or a mapping of names to numbers"
+                ) from None
             if given.ndim and given.shape != array.shape:
-                raise OptionError(f"{name} has shape {given.shape}; the {len(variables)} unknowns are {', '.join(variables)}")
+                raise OptionError(
+                    f"{name} has shape {given.shape}; the {len(variables)} unknowns are {', '.join(variables)}"
+                )
             array[:] = given
         if not (np.isfinite(array).all() and (array > least).all()):
             bad = int(np.argmax(~(np.isfinite(array) & (array > least))))
@@ -510,7 +546,9 @@ def _output_times(t_eval: Any, t0: float, t1: float) -> np.ndarray | None:
         raise OptionError("t_eval contains values that are not finite")
     if (np.diff(times) * direction <= 0).any():
         k = int(np.argmax(np.diff(times) * direction <= 0))
-        raise OptionError(f"t_eval must be strictly {'increasing' if direction > 0 else 'decreasing'}: {times[k]:.9g} is followed by {times[k + 1]:.9g}")
+        raise OptionError(
+            f"t_eval must be strictly {'increasing' if direction > 0 else 'decreasing'}: {times[k]:.9g} is followed by {times[k + 1]:.9g}"
+        )
     outside = times[((times - t0) * direction < 0) | ((times - t1) * direction > 0)]
     if outside.size:
         raise OptionError(f"t_eval contains {outside[0]:.9g}, outside of the interval from {t0:.9g} to {t1:.9g}")
@@ -526,14 +564,23 @@ def _event_port(model: Model, system, events: list[Event]):
     with model.lock:
         if key not in model.cache:
             # the functions are kept alive with the port, so that their ids stay theirs
-            model.cache[key] = (expression_port(system, trace_events(model, events)), [event.function for event in events])
+            model.cache[key] = (
+                expression_port(system, trace_events(model, events)),
+                [event.function for event in events],
+            )
         return model.cache[key][0]
 
 
 def _progress_bar(t0: float, t1: float) -> Callable[[float], None]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    bar = Progress(TextColumn("t = {task.fields[time]:.4g}"), BarColumn(), "{task.percentage:>3.0f}%", TimeRemainingColumn(), transient=True)
+    bar = Progress(
+        TextColumn("t = {task.fields[time]:.4g}"),
+        BarColumn(),
+        "{task.percentage:>3.0f}%",
+        TimeRemainingColumn(),
+        transient=True,
+    )
     task = bar.add_task("simulate", total=1.0, time=t0)
     bar.start()
 

@@ -168,7 +168,7 @@ def test_simulate_passes_span_start_and_options(monkeypatch):
     monkeypatch.setattr("dalembert.simulate", lambda *given, **options: calls.append((given, options)), raising=False)
     problem = problems.ball_in_ellipse()
     problem.simulate(method="geoms", v0=[6.0, 0.0])
-    ((model, span), options), = calls
+    (((model, span), options),) = calls
     assert model is problem.model
     assert span == (0.0, 3.0)
     assert options["method"] == "geoms"

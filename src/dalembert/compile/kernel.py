@@ -25,8 +25,11 @@ try:
 except ImportError:  # numba moved the parts that the cache is made of
     KernelCache = None
 
+# Kernels allocate nothing: without reference counting their code is shorter, faster and quicker to compile.
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
 # For functions without a signature of their own, which are compiled into the kernels that call them.
-device = njit(nogil=True, error_model="numpy")
+device = njit(**OPTIONS)
 
 _compiled = 0  # kernels that were not in the cache, in this process
 
@@ -54,7 +57,7 @@ def kernel(signature: Any) -> Callable[[Callable], Any]:
     """
 
     def decorate(function: Callable) -> Any:
-        dispatcher = njit(nogil=True, error_model="numpy")(function)
+        dispatcher = njit(**OPTIONS)(function)
         if KernelCache is None:
             dispatcher.enable_caching()
         else:

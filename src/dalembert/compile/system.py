@@ -62,7 +62,9 @@ def _compile(system: System) -> CompiledSystem:
         rows, columns = _pattern_with_externals(system, blocks)
         leading = expression_port(system, _nonzeros(E), both)
         jacobian = python_port(
-            _difference_jacobian(residual, leading, rows, columns, n), n_x=2 * n, n_theta=graph.theta.numel(),
+            _difference_jacobian(residual, leading, rows, columns, n),
+            n_x=2 * n,
+            n_theta=graph.theta.numel(),
             n_out=len(rows) + leading.n_out,
         )
         pattern = (rows, columns)
@@ -155,5 +157,3 @@ def _status(port: Port, t: float, x: np.ndarray, theta: np.ndarray) -> np.ndarra
         error = port.take_error()
         raise error if error is not None else StepRefused(f"not finite near t = {t:.9g}")
     return out
-
-

@@ -27,7 +27,11 @@ class Model:
     reserved: frozenset[str] = RESERVED
 
     def _begin(
-        self, name: str, vectors: Mapping[str, Sequence[str]], parameters: Mapping[str, Any], inputs: Mapping[str, Any],
+        self,
+        name: str,
+        vectors: Mapping[str, Sequence[str]],
+        parameters: Mapping[str, Any],
+        inputs: Mapping[str, Any],
         faults: list[str],
     ) -> None:
         self.name = name
@@ -52,9 +56,15 @@ class Model:
     def _hidden_names(self, kinds: Iterable[str], role: str) -> dict[str, str]:
         """For every name that exists but must not be used in `role`: why not."""
         sentence = {
-            "v": "is a velocity", "r": "is a dynamic force variable", "w": "is an auxiliary variable",
-            "s": "is a contact-point coordinate", "lam": "is a multiplier", "mu": "is a multiplier",
-            "p": "is a position", "x": "is a state", "a": "is an acceleration",
+            "v": "is a velocity",
+            "r": "is a dynamic force variable",
+            "w": "is an auxiliary variable",
+            "s": "is a contact-point coordinate",
+            "lam": "is a multiplier",
+            "mu": "is a multiplier",
+            "p": "is a position",
+            "x": "is a state",
+            "a": "is an acceleration",
         }
         allowed = ", ".join([*kinds, "t"])
         hidden = {}
@@ -75,7 +85,9 @@ class Model:
         symbols = self.graph.symbols(kinds, hidden, rates)
         traced = trace(role, function, symbols, lambda: self.graph.sample_points(kinds, hidden, rates), faults)
         if traced is not None and traced.traced and _contains_nan(traced.sx):
-            faults.append(f"{describe(role, function)}: contains a constant that is NaN or infinite; check the numbers in it")
+            faults.append(
+                f"{describe(role, function)}: contains a constant that is NaN or infinite; check the numbers in it"
+            )
         return traced
 
     # -- parameters and inputs -------------------------------------------------------------------------------------
@@ -101,7 +113,9 @@ class Model:
                 if name not in values:
                     faults.append(f"parameters: {explain_unknown(name, values)}")
                 elif value.shape != values[name].shape:
-                    faults.append(f"parameter '{name}' has shape {value.shape}; the model was built with {values[name].shape}")
+                    faults.append(
+                        f"parameter '{name}' has shape {value.shape}; the model was built with {values[name].shape}"
+                    )
                 else:
                     values[name] = value
             variant.graph = copy.copy(self.graph)
@@ -157,17 +171,24 @@ def _names(kind: str, names: Any, reserved: frozenset[str], faults: list[str]) -
         if not isinstance(name, str) or not name:
             faults.append(f"{kind}: {name!r} is not a name; names are non-empty strings")
         elif name in reserved:
-            faults.append(f"{kind}: the name '{name}' is reserved for a vector of the namespace; choose another, e.g. '{name}_'")
+            faults.append(
+                f"{kind}: the name '{name}' is reserved for a vector of the namespace; choose another, e.g. '{name}_'"
+            )
         else:
             good.append(name)
     return tuple(good)
 
 
-def _parameter_values(parameters: Mapping[str, Any], reserved: frozenset[str], faults: list[str]) -> dict[str, np.ndarray]:
+def _parameter_values(
+    parameters: Mapping[str, Any], reserved: frozenset[str], faults: list[str]
+) -> dict[str, np.ndarray]:
     values = {}
     for name, given in dict(parameters).items():
         if not isinstance(name, str) or not name or name in reserved:
-            faults.append(f"parameter {name!r}: " + ("this name is reserved" if name in reserved else "names are non-empty strings"))
+            faults.append(
+                f"parameter {name!r}: "
+                + ("this name is reserved" if name in reserved else "names are non-empty strings")
+            )
             continue
         try:
             value = np.array(given, dtype=float)
@@ -185,7 +206,9 @@ def _check_unique(names: Sequence[str], faults: list[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            faults.append(f"the name '{name}' is given twice; variables, their rates (name_dot), parameters and inputs share one namespace")
+            faults.append(
+                f"the name '{name}' is given twice; variables, their rates (name_dot), parameters and inputs share one namespace"
+            )
         seen.add(name)
 
 

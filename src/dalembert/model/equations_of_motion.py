@@ -128,9 +128,13 @@ class EquationsOfMotion(Model):
     def __repr__(self) -> str:
         parts = []
         for count, noun in (
-            (self.graph.size("p"), "position"), (self.graph.size("v"), "velocit"), (self.graph.size("r"), "dynamic force variable"),
-            (self.graph.size("w"), "auxiliary variable"), (self.graph.size("s"), "contact-point coordinate"),
-            (self.graph.size("lam"), "holonomic constraint"), (self.graph.size("mu"), "nonholonomic constraint"),
+            (self.graph.size("p"), "position"),
+            (self.graph.size("v"), "velocit"),
+            (self.graph.size("r"), "dynamic force variable"),
+            (self.graph.size("w"), "auxiliary variable"),
+            (self.graph.size("s"), "contact-point coordinate"),
+            (self.graph.size("lam"), "holonomic constraint"),
+            (self.graph.size("mu"), "nonholonomic constraint"),
         ):
             if count:
                 ending = {"velocit": ("y", "ies")}.get(noun, ("", "s"))[count > 1]
@@ -166,7 +170,9 @@ class EquationsOfMotion(Model):
             faults.append(f"{describe(role, given)}: returned a {rows}×{columns} matrix; return a vector")
             return
         if length is not None and rows != length:
-            faults.append(f"{describe(role, given)}: returned {rows} values where {length} are needed ({self._needed(role)})")
+            faults.append(
+                f"{describe(role, given)}: returned {rows} values where {length} are needed ({self._needed(role)})"
+            )
             return
         if function.traced:
             function = ModelFunction(role, function.shape, 1, ca.densify(function.sx))
@@ -174,11 +180,21 @@ class EquationsOfMotion(Model):
 
     def _needed(self, role: str) -> str:
         kind = {
-            "force": "v", "dynamics": "r", "auxiliary": "w", "contact_points": "s",
-            "velocity_constraints": "lam", "acceleration_constraints": "lam",
+            "force": "v",
+            "dynamics": "r",
+            "auxiliary": "w",
+            "contact_points": "s",
+            "velocity_constraints": "lam",
+            "acceleration_constraints": "lam",
         }[role]
-        return "one for each of " + ", ".join(self.graph.vectors[kind]) + (
-            ", then of the nonholonomic constraints" if role == "acceleration_constraints" and self.graph.size("mu") else ""
+        return (
+            "one for each of "
+            + ", ".join(self.graph.vectors[kind])
+            + (
+                ", then of the nonholonomic constraints"
+                if role == "acceleration_constraints" and self.graph.size("mu")
+                else ""
+            )
         )
 
     def _set_kinematics(self, given: Any, faults: list[str]) -> None:
@@ -194,7 +210,9 @@ class EquationsOfMotion(Model):
             return
         if function.shape != (n_p, n_v):
             rows, columns = function.shape
-            faults.append(f"{describe('kinematics', given)}: returned {rows}×{columns}; Z must be {n_p}×{n_v} (positions × velocities)")
+            faults.append(
+                f"{describe('kinematics', given)}: returned {rows}×{columns}; Z must be {n_p}×{n_v} (positions × velocities)"
+            )
             return
         self._keep("kinematics", function)
 
@@ -209,10 +227,14 @@ class EquationsOfMotion(Model):
                 function = ModelFunction("mass", (n, n), 2, ca.diag(ca.vec(function.sx)))
             else:
                 diagonal = function.python
-                function = ModelFunction("mass", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason)
+                function = ModelFunction(
+                    "mass", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason
+                )
         elif (rows, columns) != (n, n):
             got = f"{rows} values" if columns == 1 else f"a {rows}×{columns} matrix"
-            faults.append(f"{describe('mass', given)}: returned {got}; {n} velocities need a vector of {n} (diagonal) or a {n}×{n} matrix")
+            faults.append(
+                f"{describe('mass', given)}: returned {got}; {n} velocities need a vector of {n} (diagonal) or a {n}×{n} matrix"
+            )
             return
         self._keep("mass", function)
         if function.traced and not _symmetric(function.sx):
@@ -224,17 +246,23 @@ class EquationsOfMotion(Model):
             faults.append(f"{kind}= gives {len(names)} names, but {role}= has {count} constraints")
         if names is None or len(names) != count:
             names = [f"{kind}{i + 1}" for i in range(count)]
-        taken = {n for ns in self.graph.vectors.values() for n in ns} | set(self.graph.parameters) | set(self.graph.inputs)
+        taken = (
+            {n for ns in self.graph.vectors.values() for n in ns} | set(self.graph.parameters) | set(self.graph.inputs)
+        )
         clash = sorted(taken & set(names))
         if clash:
-            faults.append(f"the name '{clash[0]}' is taken by a multiplier; rename it or name the multipliers with {kind}=[...]")
+            faults.append(
+                f"the name '{clash[0]}' is taken by a multiplier; rename it or name the multipliers with {kind}=[...]"
+            )
         self.graph.add_vector(kind, names)
 
     def _check_structure(self, faults: list[str]) -> None:
         graph = self.graph
         n_v, n_lam, n_mu = graph.size("v"), graph.size("lam"), graph.size("mu")
         if n_lam + n_mu > n_v:
-            faults.append(f"{n_lam + n_mu} constraints (holonomic and nonholonomic) on {n_v} velocities: nothing could move; remove some")
+            faults.append(
+                f"{n_lam + n_mu} constraints (holonomic and nonholonomic) on {n_v} velocities: nothing could move; remove some"
+            )
         variables = ca.vertcat(graph.symbol["p"], graph.symbol["s"])
         self._check_rows("holonomic", variables, "no position and no contact point", graph.vectors["lam"], faults)
         self._check_rows("nonholonomic", graph.symbol["v"], "no velocity", graph.vectors["mu"], faults)

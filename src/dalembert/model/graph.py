@@ -100,8 +100,13 @@ class Graph:
         return Namespace(table.__getitem__, table.keys(), {k: v for k, v in hidden.items() if k not in table})
 
     def numbers(
-        self, kinds: Iterable[str], hidden: Mapping[str, str], t: float, values: Mapping[str, np.ndarray],
-        theta: np.ndarray, input_rates: bool = True,
+        self,
+        kinds: Iterable[str],
+        hidden: Mapping[str, str],
+        t: float,
+        values: Mapping[str, np.ndarray],
+        theta: np.ndarray,
+        input_rates: bool = True,
     ) -> Namespace:
         """Namespace of numbers for evaluating an untraceable function."""
         places = self._places(tuple(kinds), input_rates)
@@ -140,7 +145,9 @@ class Graph:
                 places[f"{name}_dot"] = ("input", len(self.inputs) + i)
         return places
 
-    def sample_points(self, kinds: Iterable[str], hidden: Mapping[str, str], input_rates: bool = True) -> list[Namespace]:
+    def sample_points(
+        self, kinds: Iterable[str], hidden: Mapping[str, str], input_rates: bool = True
+    ) -> list[Namespace]:
         """A few generic points at which an untraceable function is tried while the model is built."""
         kinds = tuple(kinds)
         points = []

@@ -46,7 +46,9 @@ class Input:
 
         t, values = np.asarray(t, float), np.asarray(values, float)
         if t.ndim != 1 or t.shape != values.shape or len(t) < 2:
-            raise ModelError(f"an input table needs two vectors of one length ≥ 2, got shapes {t.shape} and {values.shape}")
+            raise ModelError(
+                f"an input table needs two vectors of one length ≥ 2, got shapes {t.shape} and {values.shape}"
+            )
         if not (np.isfinite(t).all() and np.isfinite(values).all() and (np.diff(t) > 0).all()):
             raise ModelError("an input table needs finite values at strictly increasing times")
         spline = CubicSpline(t, values)
@@ -98,7 +100,9 @@ class TracedInput:
             self.reason = f"{type(reason).__name__}: {reason}"
             value = np.asarray(function(0.0 if not self.breakpoints else self.breakpoints[0]), float)
             if value.size != 1:
-                raise ModelError(f"input '{name}' must return one number, not an array of shape {value.shape}") from None
+                raise ModelError(
+                    f"input '{name}' must return one number, not an array of shape {value.shape}"
+                ) from None
 
     def python(self, t: float) -> tuple[float, float, float]:
         """Value and derivatives of an input that cannot be traced."""

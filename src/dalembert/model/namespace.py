@@ -49,7 +49,9 @@ class Namespace:
     __getitem__ = __getattr__
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise DalembertError(f"model functions must not assign to s.{name}: they only compute values from the namespace")
+        raise DalembertError(
+            f"model functions must not assign to s.{name}: they only compute values from the namespace"
+        )
 
     def __dir__(self) -> list[str]:
         return sorted(self._names)

@@ -58,7 +58,9 @@ class OpaqueEvaluator:
             out[start:stop] = np.ravel(self._evaluate(block, t, values, theta, flow), order="F")
         return out
 
-    def _evaluate(self, block: External, t: float, values: Mapping, theta: np.ndarray, flow: Mapping | None) -> np.ndarray:
+    def _evaluate(
+        self, block: External, t: float, values: Mapping, theta: np.ndarray, flow: Mapping | None
+    ) -> np.ndarray:
         role, what = block.role, block.what
         if what == "value":
             return self._call(role, t, values, theta)
@@ -68,7 +70,9 @@ class OpaqueEvaluator:
         direction = {} if what == "time" else flow
         return self._along(role, what, t, values, theta, direction)
 
-    def _along(self, role: str, what: str, t: float, values: Mapping, theta: np.ndarray, direction: Mapping) -> np.ndarray:
+    def _along(
+        self, role: str, what: str, t: float, values: Mapping, theta: np.ndarray, direction: Mapping
+    ) -> np.ndarray:
         """Derivative along t' = 1, u' = u', and the given velocities of p and s."""
         n_u = len(self.graph.inputs)
         u, du, ddu = theta[len(theta) - 3 * n_u :].reshape(3, n_u)
@@ -82,7 +86,9 @@ class OpaqueEvaluator:
             # Z enters the second derivative of p as (dZ/dt) v, so that is what "first" means for it
             return result @ values["v"] if role == "kinematics" else result.ravel()
 
-        fastest = max([1.0, *(np.max(np.abs(rate) / (1 + np.abs(values[k])), initial=0) for k, rate in direction.items())])
+        fastest = max(
+            [1.0, *(np.max(np.abs(rate) / (1 + np.abs(values[k])), initial=0) for k, rate in direction.items())]
+        )
         order = 2 if what == "second" else 1
         return directional_derivative(path, np.zeros(1), np.ones(1), order=order, scale=1 / fastest)
 

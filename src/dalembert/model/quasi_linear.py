@@ -66,7 +66,9 @@ class QuasiLinearDAE(Model):
             if function is None:
                 continue
             if 1 not in function.shape:
-                faults.append(f"{describe(role, given)}: returned a {function.shape[0]}×{function.shape[1]} matrix; return a vector")
+                faults.append(
+                    f"{describe(role, given)}: returned a {function.shape[0]}×{function.shape[1]} matrix; return a vector"
+                )
                 continue
             rows = max(function.shape)
             sx = ca.densify(ca.vec(function.sx)) if function.traced else None
@@ -86,7 +88,9 @@ class QuasiLinearDAE(Model):
         rows = graph.functions["rhs"].shape[0]
         if given is None:
             if rows != n:
-                faults.append(f"leading= is missing, and {rows} right-hand sides for {n} unknowns rule out the identity")
+                faults.append(
+                    f"leading= is missing, and {rows} right-hand sides for {n} unknowns rule out the identity"
+                )
                 return
             function = ModelFunction("leading", (n, n), 2, ca.SX.eye(n))
         else:
@@ -99,11 +103,15 @@ class QuasiLinearDAE(Model):
                     function = ModelFunction("leading", (n, n), 2, ca.sparsify(ca.diag(ca.vec(function.sx))))
                 else:
                     diagonal = function.python
-                    function = ModelFunction("leading", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason)
+                    function = ModelFunction(
+                        "leading", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason
+                    )
             elif function.traced:
                 function = ModelFunction("leading", function.shape, 2, ca.sparsify(function.sx))
         if function.shape != (rows, n):
-            faults.append(f"{describe('leading', given)}: is {function.shape[0]}×{function.shape[1]}; {rows} right-hand sides and {n} unknowns need {rows}×{n}")
+            faults.append(
+                f"{describe('leading', given)}: is {function.shape[0]}×{function.shape[1]}; {rows} right-hand sides and {n} unknowns need {rows}×{n}"
+            )
             return
         graph.functions["leading"] = function
 

@@ -76,7 +76,9 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         "index1": lambda: (g_II, h_I, " on acceleration level"),
         "overdetermined": lambda: (g_II, h_I, " on acceleration level"),
         "baumgarte": lambda: (
-            g_II + 2 * alpha * hidden.g_I + beta**2 * hidden.g, h_I + alpha * hidden.h, " (Baumgarte)",
+            g_II + 2 * alpha * hidden.g_I + beta**2 * hidden.g,
+            h_I + alpha * hidden.h,
+            " (Baumgarte)",
         ),
     }
     for_lam, for_mu, at_level = level[formulation]()
@@ -93,9 +95,12 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         "mu": for_mu,
     }
     equation_names = {
-        "p": lambda n: f"kinematic equation of '{n}'", "v": lambda n: f"equation of motion of '{n}'",
-        "r": lambda n: f"dynamic equation of '{n}'", "w": lambda n: f"auxiliary equation of '{n}'",
-        "s": lambda n: f"contact-point equation of '{n}'", "lam": lambda n: f"holonomic constraint '{n}'{at_level}",
+        "p": lambda n: f"kinematic equation of '{n}'",
+        "v": lambda n: f"equation of motion of '{n}'",
+        "r": lambda n: f"dynamic equation of '{n}'",
+        "w": lambda n: f"auxiliary equation of '{n}'",
+        "s": lambda n: f"contact-point equation of '{n}'",
+        "lam": lambda n: f"holonomic constraint '{n}'{at_level}",
         "mu": lambda n: f"nonholonomic constraint '{n}'" + (at_level if formulation not in ("index2", "ggl") else ""),
     }
     names = {kind: list(graph.vectors[kind]) for kind in kinds}
@@ -116,7 +121,9 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
     J = ca.jacobian(residual, x)
     if stabilized:
         # η vanishes on the solution: Newton's matrix does without ∂(Gᵀη)/∂p, and the positions can be eliminated
-        J = ca.sparsify(ca.vertcat(ca.substitute(J[slices["p"], :], eta, ca.SX.zeros(eta.numel())), J[slices["p"].stop :, :]))
+        J = ca.sparsify(
+            ca.vertcat(ca.substitute(J[slices["p"], :], eta, ca.SX.zeros(eta.numel())), J[slices["p"].stop :, :])
+        )
     # Weights of the error norms. In the index-1 forms λ and μ come out of v', a difference quotient of stages: an error ε
     # of v shows in them as ε/h, as in index 2. η vanishes on the solution and is not controlled for its own sake.
     index_of = {

@@ -64,7 +64,9 @@ class HiddenConstraints:
         try:
             a = np.linalg.solve(M, (f - force).ravel())
         except np.linalg.LinAlgError:
-            raise ModelError("the mass matrix is singular here: a = M⁻¹(…) does not exist; see consistent_initial_values") from None
+            raise ModelError(
+                "the mass matrix is singular here: a = M⁻¹(…) does not exist; see consistent_initial_values"
+            ) from None
         return self._numbers([expression], t, {**given, "a": a})[0].ravel()
 
     def _numbers(self, outputs: list[ca.SX], t: float, given: Mapping) -> list[np.ndarray]:
@@ -174,4 +176,6 @@ def _compare(
             for i in np.flatnonzero(bad):
                 seen[i] = (given[i], true[i])
     for i in np.flatnonzero(worst):
-        faults.append(f"{role}: row {i + 1} ('{names[i]}') gives {seen[i][0]:.10g} where the derivative of the constraint is {seen[i][1]:.10g}")
+        faults.append(
+            f"{role}: row {i + 1} ('{names[i]}') gives {seen[i][0]:.10g} where the derivative of the constraint is {seen[i][1]:.10g}"
+        )

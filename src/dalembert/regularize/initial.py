@@ -14,6 +14,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from dalembert.errors import DalembertError, InconsistentInitialValues, ModelError, OptionError
 from dalembert.model import KINDS, EquationsOfMotion, Model, QuasiLinearDAE
@@ -115,7 +116,10 @@ def _given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.
             faults.append(f"{kind}0 = {value!r} is not an array of numbers")
             continue
         if array.size != len(names):
-            faults.append(f"{kind}0 has {array.size} values; the model has {len(names)}" + (f": {', '.join(names)}" if names else ""))
+            faults.append(
+                f"{kind}0 has {array.size} values; the model has {len(names)}"
+                + (f": {', '.join(names)}" if names else "")
+            )
             continue
         for name, number in zip(names, array, strict=True):
             if not np.isfinite(number):
@@ -186,7 +190,14 @@ def _problems(model: EquationsOfMotion) -> dict[str, PointFunction]:
 
 
 def _equations_of_motion(
-    model: EquationsOfMotion, t: float, theta: np.ndarray, start: dict, known: set[str], mode: str, rtol: float, atol: float
+    model: EquationsOfMotion,
+    t: float,
+    theta: np.ndarray,
+    start: dict,
+    known: set[str],
+    mode: str,
+    rtol: float,
+    atol: float,
 ) -> InitialValues:
     graph = model.graph
     problems = _problems(model)
@@ -195,10 +206,17 @@ def _equations_of_motion(
     weights = {kind: atol + rtol * np.abs(start[kind]) for kind in ("p", "v")}
     n_s = graph.size("s")
     names = {
-        "position": (*(f"contact-point equation of '{n}'" for n in model.names("s")), *(f"holonomic constraint '{n}'" for n in model.names("lam"))),
-        "velocity": (*(f"holonomic constraint '{n}' on velocity level" for n in model.names("lam")), *(f"nonholonomic constraint '{n}'" for n in model.names("mu"))),
+        "position": (
+            *(f"contact-point equation of '{n}'" for n in model.names("s")),
+            *(f"holonomic constraint '{n}'" for n in model.names("lam")),
+        ),
+        "velocity": (
+            *(f"holonomic constraint '{n}' on velocity level" for n in model.names("lam")),
+            *(f"nonholonomic constraint '{n}'" for n in model.names("mu")),
+        ),
     }
     if n_s:  # contact points first: they follow from the positions
+
         def contact(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             values["s"] = z
             residual, J = problems["position"](t, values, theta)
@@ -209,6 +227,7 @@ def _equations_of_motion(
 
     if mode != "trust":
         if names["position"]:
+
             def position(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 values["s"], values["p"] = z[:n_s], z[n_s:]
                 residual, J = problems["position"](t, values, theta)
@@ -216,15 +235,48 @@ def _equations_of_motion(
 
             z = _newton(position, np.concatenate([values["s"], values["p"]]), names["position"], "the positions p", t)
             values["s"], values["p"] = z[:n_s].copy(), z[n_s:].copy()
-            correction = max(correction, _judge(model, "p", start["p"], values["p"], weights["p"], mode, "position", problems, t, theta, start, names))
+            correction = max(
+                correction,
+                _judge(
+                    model,
+                    "p",
+                    start["p"],
+                    values["p"],
+                    weights["p"],
+                    mode,
+                    "position",
+                    problems,
+                    t,
+                    theta,
+                    start,
+                    names,
+                ),
+            )
         if names["velocity"]:
+
             def velocity(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 values["v"] = v
                 residual, J = problems["velocity"](t, values, theta)
                 return residual.ravel(), J
 
             values["v"] = _newton(velocity, values["v"], names["velocity"], "the velocities v", t).copy()
-            correction = max(correction, _judge(model, "v", start["v"], values["v"], weights["v"], mode, "velocity", problems, t, theta, {**start, "p": values["p"], "s": values["s"]}, names))
+            correction = max(
+                correction,
+                _judge(
+                    model,
+                    "v",
+                    start["v"],
+                    values["v"],
+                    weights["v"],
+                    mode,
+                    "velocity",
+                    problems,
+                    t,
+                    theta,
+                    {**start, "p": values["p"], "s": values["s"]},
+                    names,
+                ),
+            )
 
     unique = _accelerations(model, problems["acceleration"], t, theta, values, known, mode)
     p_dot, r_dot = (rate.ravel() for rate in problems["rates"](t, values, theta))
@@ -245,13 +297,13 @@ def _judge(model, kind, before, after, weight, mode, level, problems, t, theta, 
         raise InconsistentInitialValues(
             f"the start values violate {names[level][guilty]} at t = {t:.9g}: its residual is {residual[guilty]:.3e}, and "
             f"'{model.names(kind)[worst]}' would have to change by {change[worst]:.3e}. Correct them, or let "
-            "initial_values=\"correct\" do it."
+            'initial_values="correct" do it.'
         )
     if mode == "correct" and relative.max() > NOTEWORTHY:
         moved = int(np.argmax(relative))
         warnings.warn(
             f"start value of '{model.names(kind)[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy the "
-            f"constraints on {level} level at t = {t:.9g}; initial_values=\"check\" makes this an error",
+            f'constraints on {level} level at t = {t:.9g}; initial_values="check" makes this an error',
             InitialValuesCorrected,
             stacklevel=6,
         )
@@ -265,6 +317,8 @@ def _newton(function, z: np.ndarray, names: tuple[str, ...], what: str, t: float
     for _ in range(ITERATIONS):
         if not (np.isfinite(residual).all() and np.isfinite(J).all()):
             break
+        if (np.abs(residual) <= 2e-16 * (np.abs(J) @ np.abs(z))).all():  # nothing but rounding is left
+            return z
         step = np.linalg.lstsq(J, -residual, rcond=1e-12)[0]
         size = np.abs(step).max(initial=0.0)
         scale = 1 + np.abs(z).max(initial=0.0)
@@ -277,7 +331,9 @@ def _newton(function, z: np.ndarray, names: tuple[str, ...], what: str, t: float
         while True:
             trial = z + damping * step
             trial_residual, trial_J = function(trial)
-            if np.linalg.norm(trial_residual) <= norm * (1 - 0.1 * damping) or (size <= 1e-8 * scale and np.isfinite(trial_residual).all()):
+            if np.linalg.norm(trial_residual) <= norm * (1 - 0.1 * damping) or (
+                size <= 1e-8 * scale and np.isfinite(trial_residual).all()
+            ):
                 break
             damping /= 2
             if damping < 1e-4:
@@ -292,14 +348,17 @@ def _newton(function, z: np.ndarray, names: tuple[str, ...], what: str, t: float
     )
 
 
-def _accelerations(model, function: PointFunction, t: float, theta: np.ndarray, values: dict, known: set[str], mode: str) -> bool:
+def _accelerations(
+    model, function: PointFunction, t: float, theta: np.ndarray, values: dict, known: set[str], mode: str
+) -> bool:
     """Solve for a, w, λ, μ; returns whether they are unique."""
     graph = model.graph
     parts = ("a", "w", "lam", "mu")
     sizes = [graph.size("v"), *(graph.size(k) for k in parts[1:])]
     cuts = np.cumsum(sizes)[:-1]
     equations = (
-        *(f"equation of motion of '{n}'" for n in model.names("v")), *(f"auxiliary equation of '{n}'" for n in model.names("w")),
+        *(f"equation of motion of '{n}'" for n in model.names("v")),
+        *(f"auxiliary equation of '{n}'" for n in model.names("w")),
         *(f"holonomic constraint '{n}' on acceleration level" for n in model.names("lam")),
         *(f"nonholonomic constraint '{n}' on acceleration level" for n in model.names("mu")),
     )
@@ -311,12 +370,16 @@ def _accelerations(model, function: PointFunction, t: float, theta: np.ndarray, 
         residual, J = function(t, values, theta)
         residual = residual.ravel()
         if not (np.isfinite(residual).all() and np.isfinite(J).all()):
-            bad = equations[int(np.argmax(~np.isfinite(residual)))] if not np.isfinite(residual).all() else "a derivative"
-            raise InconsistentInitialValues(f"{bad} is not finite at the start values, t = {t:.9g}; check the model there")
+            bad = (
+                equations[int(np.argmax(~np.isfinite(residual)))] if not np.isfinite(residual).all() else "a derivative"
+            )
+            raise InconsistentInitialValues(
+                f"{bad} is not finite at the start values, t = {t:.9g}; check the model there"
+            )
         # rows are equilibrated: forces and constraints have different units
         scale = np.abs(J).max(axis=1, initial=0)
         scale[scale == 0] = 1
-        step, _, rank, _ = np.linalg.lstsq(J / scale[:, None], -residual / scale, rcond=1e-13)
+        step, rank = _solve(J / scale[:, None], -residual / scale)
         left = np.abs((J @ step + residual) / scale)
         size = np.abs(step).max(initial=0)
         limit = 1e-9 * (1 + np.abs(z).max(initial=0) + size)
@@ -326,7 +389,9 @@ def _accelerations(model, function: PointFunction, t: float, theta: np.ndarray, 
                 "contradict each other or leave the motion undetermined (mass matrix, redundant constraints)."
             )
         z = z + step
-        if size <= 1e-14 * (1 + np.abs(z).max(initial=0)) or (size <= 1e-11 * (1 + np.abs(z).max(initial=0)) and size >= 0.3 * before):
+        if size <= 1e-14 * (1 + np.abs(z).max(initial=0)) or (
+            size <= 1e-11 * (1 + np.abs(z).max(initial=0)) and size >= 0.3 * before
+        ):
             break
         before = size
     else:
@@ -342,10 +407,21 @@ def _accelerations(model, function: PointFunction, t: float, theta: np.ndarray, 
     return rank == len(z)
 
 
+def _solve(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
+    """A⁻¹ b and the rank of A; the minimum-norm least-squares solution if A is singular."""
+    if not b.size:
+        return b.copy(), 0
+    lu, pivots, info = dgetrf(A)
+    if info == 0 and dgecon(lu, np.abs(A).sum(axis=0).max())[0] > 1e-13:
+        return dgetrs(lu, pivots, b)[0], len(b)
+    step, _, rank, _ = np.linalg.lstsq(A, b, rcond=1e-13)
+    return step, rank
+
+
 def _null_names(J: np.ndarray, scale: np.ndarray, equations: tuple[str, ...]) -> str:
     """The equations that dominate the left null space."""
     U, S, _ = np.linalg.svd(J / scale[:, None])
-    null = np.abs(U[:, S <= 1e-12 * S[0]]).max(axis=1) if (S <= 1e-12 * S[0]).any() else np.abs(U[:, -1])
+    null = np.abs(U[:, 1e-12 * S[0] >= S]).max(axis=1) if (1e-12 * S[0] >= S).any() else np.abs(U[:, -1])
     guilty = np.argsort(-null)[:3]
     return ", ".join(equations[i] for i in guilty if null[i] > 0.1 * null.max())
 
@@ -353,7 +429,9 @@ def _null_names(J: np.ndarray, scale: np.ndarray, equations: tuple[str, ...]) ->
 # -- quasi-linear DAEs ---------------------------------------------------------------------------------------------
 
 
-def _quasi_linear(model: QuasiLinearDAE, t: float, theta: np.ndarray, x0: np.ndarray, mode: str, rtol: float, atol: float) -> InitialValues:
+def _quasi_linear(
+    model: QuasiLinearDAE, t: float, theta: np.ndarray, x0: np.ndarray, mode: str, rtol: float, atol: float
+) -> InitialValues:
     graph = model.graph
     with model.lock:
         if "initial" not in model.cache:
@@ -364,19 +442,30 @@ def _quasi_linear(model: QuasiLinearDAE, t: float, theta: np.ndarray, x0: np.nda
             h_x = jacobian(graph, "constraints", "x") if model.n_constraints else ca.SX(0, graph.size("x"))
             model.cache["initial"] = PointFunction(
                 model,
-                [graph.value("leading"), k, jacobian(graph, "rhs", "x"), h, h_x, ca.jtimes(k, along, direction), ca.jtimes(h, along, direction)],
+                [
+                    graph.value("leading"),
+                    k,
+                    jacobian(graph, "rhs", "x"),
+                    h,
+                    h_x,
+                    ca.jtimes(k, along, direction),
+                    ca.jtimes(h, along, direction),
+                ],
             )
     function = model.cache["initial"]
     E = function(t, {"x": x0}, theta)[0]
     if not np.isfinite(E).all():
         raise InconsistentInitialValues(f"the leading matrix is not finite at the start values, t = {t:.9g}")
     U, S, _ = np.linalg.svd(E)
-    rank = int((S > 1e-12 * max(S[0] if S.size else 0, 1e-300)).sum())
+    rank = int((1e-12 * max(S[0] if S.size else 0, 1e-300) < S).sum())
     N = U[:, rank:]  # left null space: combinations of equations that contain no derivative
     algebraic_columns = ~np.any(np.abs(E) > 0, axis=0)
-    names = tuple(f"algebraic equation {i + 1}" for i in range(N.shape[1])) + tuple(f"constraint {i + 1}" for i in range(model.n_constraints))
+    names = tuple(f"algebraic equation {i + 1}" for i in range(N.shape[1])) + tuple(
+        f"constraint {i + 1}" for i in range(model.n_constraints)
+    )
     x = x0.copy()
     if names and mode != "trust":
+
         def restricted(columns: np.ndarray):
             def residual(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 point = x0.copy()
@@ -402,7 +491,7 @@ def _quasi_linear(model: QuasiLinearDAE, t: float, theta: np.ndarray, x0: np.nda
         if mode == "check" and change[worst] > weight[worst]:
             raise InconsistentInitialValues(
                 f"the start values violate the algebraic equations at t = {t:.9g}: '{model.names('x')[worst]}' would have to "
-                f"change by {change[worst]:.3e}. Correct it, or let initial_values=\"correct\" do it."
+                f'change by {change[worst]:.3e}. Correct it, or let initial_values="correct" do it.'
             )
     E, k, k_x, h, h_x, k_t, h_t = function(t, {"x": x}, theta)
     A = np.vstack([E, N.T @ k_x, h_x])

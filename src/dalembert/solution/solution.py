@@ -106,7 +106,7 @@ class Solution(StateView):
     @property
     def success(self) -> bool:
         """Whether the end of the interval, or an event that ends the simulation, was reached."""
-        return self.status not in ("failed", "interrupted")
+        return self.status == "finished" or self.status.startswith("terminated")
 
     def at(self, t: float | np.ndarray) -> StateView:
         """The state at any time of the interval, or at an array of times; right after the jump where it jumps."""

@@ -95,7 +95,9 @@ def _matching(model: Model, content: Mapping[str, Any], path: Path) -> Model:
         theirs, ours = tuple(saved.get(kind, ())), model.names(kind)
         # a method may do without multipliers
         if theirs != ours and (theirs or kind not in ("lam", "mu")):
-            faults.append(f"{kind}: the file has {', '.join(theirs) or 'none'}; the model has {', '.join(ours) or 'none'}")
+            faults.append(
+                f"{kind}: {', '.join(theirs) or 'none'} in the file, {', '.join(ours) or 'none'} in the model"
+            )
     if faults:
         raise ModelError(f"'{path}' does not belong to model '{model.name}'", faults)
     return model.replace(parameters=content["parameters"])
@@ -196,7 +198,7 @@ def _write_mapping(group: h5py.Group, mapping: Mapping[str, Any]) -> None:
             group[f"{i:06d}"] = value
         except TypeError:
             where = group.name.strip("/")
-            raise DalembertError(f"{where}: '{name}' = {value!r} cannot be saved; numbers, arrays and texts can") from None
+            raise DalembertError(f"{where}: '{name}' = {value!r} cannot be saved; numbers, arrays, texts can") from None
         group[f"{i:06d}"].attrs["name"] = name
 
 

@@ -119,7 +119,7 @@ class Trajectory:
             raise OptionError("the step ends of a trajectory must be strictly monotone, and h must have their sign")
         if self.restart_x.shape != (self.restarts.size, n):
             shape = (self.restarts.size, n)
-            raise OptionError(f"{self.restarts.size} restarts need restart_x of shape {shape}, not {self.restart_x.shape}")
+            raise OptionError(f"{shape[0]} restarts need restart_x of shape {shape}, not {self.restart_x.shape}")
         if (np.diff(self.restarts, prepend=0, append=steps) < 0).any():
             raise OptionError(f"restarts must be step numbers 0 … {steps} in order, not {self.restarts.tolist()}")
 
@@ -148,9 +148,8 @@ class Trajectory:
         inside = self.covers(t)
         if not inside.all():
             low, high = sorted(self.interval)
-            raise OptionError(
-                f"t = {t[~inside].ravel()[0]:.17g} lies outside the interval [{low:.17g}, {high:.17g}] that was computed"
-            )
+            wrong = float(t[~inside].ravel()[0])
+            raise OptionError(f"t = {wrong} lies outside the interval [{low}, {high}] that was computed")
         along = self._direction * t.ravel()  # increases whatever the direction of time
         x = np.empty((along.size, self.n))
         started = along > self._direction * self.start_t

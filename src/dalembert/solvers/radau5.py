@@ -60,7 +60,9 @@ class Radau5(MethodOptions):
         one_of("controller", self.controller, ("predictive", "classical"))
         one_of("start", self.start, ("extrapolated", "constant"))
         require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
-        require(self.newton_limit is None or self.newton_limit > 0, f"newton_limit={self.newton_limit} must be positive")
+        require(
+            self.newton_limit is None or self.newton_limit > 0, f"newton_limit={self.newton_limit} must be positive"
+        )
         require(0 < self.safety < 1, f"safety={self.safety} must lie between 0 and 1")
         require(self.max_growth > 1, f"max_growth={self.max_growth} must exceed 1")
         require(0 < self.max_shrink < 1, f"max_shrink={self.max_shrink} must lie between 0 and 1")
@@ -107,4 +109,6 @@ class Radau5(MethodOptions):
             max_step=max_step,
             max_steps=max_steps,
         )
-        return RadauStepper(radau_dense, workspace_copy(model.cache[key]), compiled, model, tolerances, control, events, samples)
+        return RadauStepper(
+            radau_dense, workspace_copy(model.cache[key]), compiled, model, tolerances, control, events, samples
+        )

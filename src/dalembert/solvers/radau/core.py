@@ -36,7 +36,18 @@ STOP = 2
 T, H, T_END, H_OLD, H_ACCEPTED, ERROR_ACCEPTED, RATE, CONTRACTION, FAILED_T = range(9)
 N_REAL = 9
 # places in State.flag
-FIRST, REJECTED, NEED_JACOBIAN, NEED_FACTORS, JACOBIAN_IS_HERE, LAST, SINGULAR_COUNT, HAVE_HISTORY, REFUSED, ITERATIONS = range(10)
+(
+    FIRST,
+    REJECTED,
+    NEED_JACOBIAN,
+    NEED_FACTORS,
+    JACOBIAN_IS_HERE,
+    LAST,
+    SINGULAR_COUNT,
+    HAVE_HISTORY,
+    REFUSED,
+    ITERATIONS,
+) = range(10)
 N_FLAG = 10
 
 #: increments that stop decreasing below this fraction of the tolerance are rounding errors
@@ -434,7 +445,9 @@ def make_run(decompose, prepare, solve_real, solve_complex):
             flag[SINGULAR_COUNT] = 0
             if control.predictive == 1:
                 if flag[FIRST] == 0:
-                    gustafsson = (real[H_ACCEPTED] / h) * (error * error / real[ERROR_ACCEPTED]) ** 0.25 / control.safety
+                    gustafsson = (
+                        (real[H_ACCEPTED] / h) * (error * error / real[ERROR_ACCEPTED]) ** 0.25 / control.safety
+                    )
                     gustafsson = max(1.0 / control.max_growth, min(1.0 / control.max_shrink, gustafsson))
                     quotient = max(quotient, gustafsson)
                 real[H_ACCEPTED] = h

@@ -28,8 +28,15 @@ class RadauStepper:
     """A run of a Radau method; `kernel` is the method's, `algebra` its linear algebra's record."""
 
     def __init__(
-        self, kernel: Callable, algebra: Any, compiled: CompiledSystem, model: Model, tolerances: Tolerances,
-        control: core.Control, events: Port | None, samples: int,
+        self,
+        kernel: Callable,
+        algebra: Any,
+        compiled: CompiledSystem,
+        model: Model,
+        tolerances: Tolerances,
+        control: core.Control,
+        events: Port | None,
+        samples: int,
     ):
         system = compiled.system
         self.system, self.compiled, self.kernel, self.algebra, self.control = system, compiled, kernel, algebra, control
@@ -50,7 +57,9 @@ class RadauStepper:
             n_parameters=len(theta) - 3 * len(model.inputs),
         )
         capacity = max(2, min(CAPACITY, BUFFER_NUMBERS // (4 * n)))
-        self.buffer = core.Buffer(np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, 4, n)), np.zeros(1, np.int64))
+        self.buffer = core.Buffer(
+            np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, 4, n)), np.zeros(1, np.int64)
+        )
         n_events = events.n_out if events else 0
         self.scan = EventScan(np.zeros((samples + 1, n_events)), np.zeros(n), np.zeros(max(n_events, 1)))
 
@@ -116,7 +125,9 @@ class RadauStepper:
                 "rtol and atol, or look for a fast oscillation or a chattering input there."
             )
         if status in (codes.NOT_FINITE, codes.PORT_FAILED):
-            return FunctionFailed(f"{self._not_finite()} at t = {self.state.real[core.FAILED_T]:.9g}: check the model there")
+            return FunctionFailed(
+                f"{self._not_finite()} at t = {self.state.real[core.FAILED_T]:.9g}: check the model there"
+            )
         singular = self._singularity()
         if status == codes.SINGULAR or singular:
             culprit = singular or f"variable '{self.system.variables[int(self.algebra.singular[0])]}' has no pivot"

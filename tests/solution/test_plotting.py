@@ -1,0 +1,62 @@
+"""Plots without a display: what is drawn, where, and with which labels."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from dalembert.errors import ModelError, OptionError
+from dalembert.solution import Trajectory
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def test_positions_by_default(solution):
+    ax = solution.plot()
+    assert [line.get_label() for line in ax.lines] == ["x", "y"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x", "y"]
+    assert ax.get_xlabel() == "t"
+    t, y = ax.lines[1].get_data()
+    assert len(t) >= 500
+    smooth = ~np.isin(t, solution.t)
+    np.testing.assert_allclose(y[smooth], solution.at(t[smooth])["y"], rtol=1e-9, atol=1e-9)
+    assert (t == solution.t[2]).sum() == 2  # both sides of the jump
+
+
+def test_one_name_on_given_axes_against_another(solution):
+    _, ax = plt.subplots()
+    assert solution.plot("y", ax=ax, against="x") is ax
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "y")
+    assert ax.get_legend() is None
+    x, y = ax.lines[0].get_data()
+    assert (x[0], y[0]) == tuple(solution.p[0])
+    assert (x[-1], y[-1]) == tuple(solution.p[-1])
+
+
+def test_points_only(make_solution):
+    sol = make_solution(trajectory=Trajectory.from_points([0.0, 0.5], np.arange(12.0).reshape(2, 6)))
+    line = sol.plot("lam1").lines[0]
+    assert line.get_xdata().tolist() == [0.0, 0.5]
+    assert line.get_ydata().tolist() == [4.0, 10.0]
+    assert line.get_marker() == "."
+
+
+def test_residuals(solution):
+    ax = solution.plot("position residual", "velocity residual")
+    assert ax.get_yscale() == "log"
+    assert [line.get_label() for line in ax.lines] == ["position residual", "velocity residual"]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), np.abs(solution.residual("position")[:, 0]))
+    assert np.array_equal(ax.lines[0].get_xdata(), solution.t)
+    ax.figure.canvas.draw()
+
+
+def test_errors(solution):
+    with pytest.raises(ModelError, match="did you mean 'x_dot'") as raised:
+        solution.plot("x_dt", "nothing", against="yy")
+    assert len(raised.value.faults) == 3
+    with pytest.raises(OptionError, match="two axes"):
+        solution.plot("x", "position residual")
+    assert not plt.get_fignums()
