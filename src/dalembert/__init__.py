@@ -25,7 +25,6 @@ _HOME = {
     "hidden_constraints": "regularize",
     "consistent_initial_values": "regularize",
     "formulate": "regularize",
-    "InitialValuesCorrected": "regularize",
     "simulate": "simulation",
     "Solution": "solution",
     "Radau5": "solvers",
@@ -42,6 +41,7 @@ _HOME = {
     "StepRefused": "errors",
     "UntraceableError": "errors",
     "UntraceableWarning": "errors",
+    "InitialValuesCorrected": "errors",
 }
 _ROOMS = ("problems", "studies")
 

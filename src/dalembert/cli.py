@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dalembert.model import Model
     from dalembert.problems import Problem
     from dalembert.solution import Solution
     from dalembert.solvers import MethodOptions
@@ -111,7 +110,8 @@ def problems() -> None:
     for name, make in catalogue().items():
         problem = make()
         size = problem.model.graph.size
-        table.add_row(
+        _row(
+            table,
             name,
             *(str(n) for n in (size("p"), size("v"), size("r") + size("w") + size("s"), size("lam"), size("mu"))),
             f"{problem.t_end:g}",
@@ -181,19 +181,19 @@ def check(
     table = _table("", ">count", "names")
     for kind, noun in _KINDS.items():
         if names := built.names(kind):
-            table.add_row(noun, str(len(names)), ", ".join(names))
+            _row(table, noun, str(len(names)), ", ".join(names))
     for noun, names in (("parameters", built.parameters), ("inputs", built.inputs)):
         if names:
-            table.add_row(noun, str(len(names)), ", ".join(names))
+            _row(table, noun, str(len(names)), ", ".join(names))
     if isinstance(built, EquationsOfMotion):
         from dalembert.regularize import hidden_constraints
 
         hidden = hidden_constraints(built)
-        table.add_row("hidden constraints", str(hidden.g_I.numel()), "holonomic, on velocity level")
-        table.add_row("", str(hidden.g_II.numel()), "holonomic, on acceleration level")
-        table.add_row("", str(hidden.h_I.numel()), "nonholonomic, on acceleration level")
+        _row(table, "hidden constraints", str(hidden.g_I.numel()), "holonomic, on velocity level")
+        _row(table, "", str(hidden.g_II.numel()), "holonomic, on acceleration level")
+        _row(table, "", str(hidden.h_I.numel()), "nonholonomic, on acceleration level")
     else:
-        table.add_row("equations", str(built.n_differential + built.n_constraints), "")
+        _row(table, "equations", str(built.n_differential + built.n_constraints), "")
     console.print(table)
     if built.untraceable:
         console.print("Functions that cannot be traced; they run as Python code with finite differences:")
@@ -216,17 +216,17 @@ def info() -> None:
 
     table = _table("", "")
     table.show_header = False
-    table.add_row("dalembert", __version__)
-    table.add_row("Python", platform.python_version())
+    _row(table, "dalembert", __version__)
+    _row(table, "Python", platform.python_version())
     for package in ("numpy", "scipy", "casadi", "numba", "llvmlite", "matplotlib", "h5py"):
         try:
-            table.add_row(package, version(package))
+            _row(table, package, version(package))
         except PackageNotFoundError:
-            table.add_row(package, "not installed")
-    table.add_row("machine", f"{platform.system()} {platform.machine()}")
+            _row(table, package, "not installed")
+    _row(table, "machine", f"{platform.system()} {platform.machine()}")
     directory = cache_directory()
-    table.add_row("cache directory", str(directory) if directory else "none that can be written to")
-    table.add_row("kernels", _kernels())
+    _row(table, "cache directory", str(directory) if directory else "none that can be written to")
+    _row(table, "kernels", _kernels())
     _console().print(table)
 
 
@@ -259,6 +259,13 @@ def _table(*headings: str) -> Table:
     for heading in headings:
         table.add_column(heading.removeprefix(">"), justify="right" if heading.startswith(">") else "left")
     return table
+
+
+def _row(table: Table, *cells: str) -> None:
+    """Add a row as it stands: a bracket in a name is no markup."""
+    from rich.text import Text
+
+    table.add_row(*(Text(cell) for cell in cells))
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -381,24 +388,24 @@ def _summary(problem: Problem, solution: Solution) -> Table:
     table = _table("", "")
     table.show_header = False
     table.title, table.title_justify = problem.title, "left"
-    table.add_row("method", solution.method.partition("(")[0])
-    table.add_row("formulation", solution.formulation)
-    table.add_row("status", f"{solution.status}: {solution.message}" if solution.success else solution.status)
-    table.add_row("interval", "{:g} … {:g}".format(*solution.trajectory.interval))
-    table.add_row("steps", f"{stats.accepted} accepted, {stats.rejected} rejected")
-    table.add_row(
-        "evaluations", f"{stats.rhs_evaluations} of the equations, {stats.jacobian_evaluations} of the Jacobian"
+    _row(table, "method", solution.method.partition("(")[0])
+    _row(table, "formulation", solution.formulation)
+    _row(table, "status", f"{solution.status}: {solution.message}" if solution.success else solution.status)
+    _row(table, "interval", "{:g} … {:g}".format(*solution.trajectory.interval))
+    _row(table, "steps", f"{stats.accepted} accepted, {stats.rejected} rejected")
+    _row(
+        table, "evaluations", f"{stats.rhs_evaluations} of the equations, {stats.jacobian_evaluations} of the Jacobian"
     )
     for level in ("position", "velocity"):
-        table.add_row(f"max {level} residual", f"{solution.max_residual(level):.2e}")
+        _row(table, f"max {level} residual", f"{solution.max_residual(level):.2e}")
     reference = problem.reference
     if reference is not None and solution.success and abs(solution.t[-1] - reference.t) <= 1e-12 * abs(reference.t):
-        table.add_row("error against reference", f"{problem.error(solution):.2e}")
-    table.add_row("time", f"{1e3 * stats.seconds:.1f} ms")
+        _row(table, "error against reference", f"{problem.error(solution):.2e}")
+    _row(table, "time", f"{1e3 * stats.seconds:.1f} ms")
     last = solution.at(solution.trajectory.interval[1])
     for kind in ("p", "v"):
         for name, value in zip(problem.model.names(kind), getattr(last, kind), strict=True):
-            table.add_row(f"{name}", f"{value: .10g}")
+            _row(table, f"{name}", f"{value: .10g}")
     return table
 
 
@@ -411,7 +418,7 @@ def _start_values(problem: Problem) -> Table:
     for kind in _KINDS:
         for i, name in enumerate(problem.model.names(kind)):
             old = given.get(f"{kind}0")
-            table.add_row(name, "" if old is None else f"{old[i]:.10g}", f"{start.values[kind][i]:.10g}")
+            _row(table, name, "" if old is None else f"{old[i]:.10g}", f"{start.values[kind][i]:.10g}")
     return table
 
 

@@ -130,8 +130,8 @@ def _pendulum(ax: Axes, solution: Solution) -> None:
         ax.plot([0, x], [0, y], color=BLUE, alpha=0.5 * shade, linewidth=1)
         ax.plot(x, y, "o", color=BLUE, alpha=shade, markersize=6, markeredgewidth=0)
     ax.plot(0, 0, "o", color=INK, markersize=5)
-    ax.set(title="Pendulum: every 1/24 of half a swing", xlabel="x", ylabel="y", ylim=(-1.12, 0.12))
-    ax.set_aspect("equal")
+    ax.set(title="Pendulum: every 1/24 of half a swing", xlabel="x", ylabel="y")
+    ax.set_aspect("equal", adjustable="datalim")
 
 
 def _andrews(ax: Axes, solution: Solution) -> None:
@@ -185,7 +185,7 @@ def _sleigh(ax: Axes, solution: Solution) -> None:
         along = 0.5 * np.array([np.cos(theta), np.sin(theta)])
         ax.plot([x - along[0], x], [y - along[1], y], color=ORANGE, linewidth=1.6, solid_capstyle="round")
         ax.plot(x, y, "o", color=BLUE, markersize=3)
-    ax.annotate("start", path.p[0, :2], xytext=(8, -2), textcoords="offset points", color=INK)
+    ax.annotate("start", path.p[0, :2], xytext=(-32, -3), textcoords="offset points", color=INK)
     ax.set(title="Chaplygin's sleigh turns round", xlabel="x", ylabel="y")
     ax.set_aspect("equal", adjustable="datalim")
 

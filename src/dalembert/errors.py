@@ -5,6 +5,9 @@ A message says what happened, where (time, variable or equation by name), and wh
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
 from typing import Any
 
 
@@ -67,3 +70,16 @@ class Interrupted(SimulationError, KeyboardInterrupt):
 
 class UntraceableWarning(UserWarning):
     """A model function could not be traced; it runs as Python code, with finite differences, and slower."""
+
+
+class InitialValuesCorrected(UserWarning):
+    """Start values that were given have been changed noticeably to satisfy the constraints."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that called into the package, however deep inside this happens."""
+    package = str(Path(__file__).parent)
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model.functions import ModelFunction, describe, trace
+from dalembert.model.functions import ModelFunction, describe, numbers_of, trace
 from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.namespace import RESERVED, explain_unknown
@@ -36,14 +36,17 @@ class Model:
     ) -> None:
         self.name = name
         reserved = self.reserved
-        vectors = {kind: _names(kind, names, reserved, faults) for kind, names in vectors.items()}
+        parameters, inputs = _mapping("parameters", parameters, faults), _mapping("inputs", inputs, faults)
+        vectors = {kind: check_names(kind, names, reserved, faults) for kind, names in vectors.items()}
         values = _parameter_values(parameters, reserved, faults)
         self._inputs: dict[str, TracedInput] = {}
-        for input_name, given in dict(inputs).items():
-            try:
-                self._inputs[input_name] = TracedInput(input_name, given)
-            except Exception as error:
-                faults.append(f"input '{input_name}': {error}" if not isinstance(error, ModelError) else str(error))
+        for input_name, given in inputs.items():
+            if not isinstance(input_name, str) or not input_name:
+                faults.append(f"input {input_name!r}: names are non-empty strings")
+            elif input_name in reserved - {"u"}:  # a single input may well be called u
+                faults.append(f"input '{input_name}': this name is reserved; choose another, e.g. '{input_name}_'")
+            else:
+                self._set_input(input_name, given, faults)
         self.graph = Graph(vectors, values, tuple(self._inputs))
         rates = [f"{n}_dot" for n in self._inputs]
         _check_unique([*(n for names in vectors.values() for n in names), *values, *self._inputs, *rates], faults)
@@ -52,6 +55,12 @@ class Model:
         #: compiled forms by key; shared by all variants of this model
         self.cache: dict[Any, Any] = {}
         self.lock = threading.RLock()
+
+    def _set_input(self, name: str, given: Any, faults: list[str]) -> None:
+        try:
+            self._inputs[name] = TracedInput(name, given)
+        except ModelError as error:
+            faults.append(str(error))
 
     def _hidden_names(self, kinds: Iterable[str], role: str) -> dict[str, str]:
         """For every name that exists but must not be used in `role`: why not."""
@@ -68,7 +77,9 @@ class Model:
         }
         allowed = ", ".join([*kinds, "t"])
         hidden = {}
-        for kind, names in self.graph.vectors.items():
+        # multipliers and accelerations are no vectors of the graph yet while the constraints are traced
+        later = {} if "x" in self.graph.vectors else {"lam": (), "mu": (), "a": ()}
+        for kind, names in (later | dict(self.graph.vectors)).items():
             if kind in kinds:
                 continue
             for name in (kind, *names):
@@ -84,7 +95,7 @@ class Model:
         rates = role not in WITHOUT_INPUT_RATES
         symbols = self.graph.symbols(kinds, hidden, rates)
         traced = trace(role, function, symbols, lambda: self.graph.sample_points(kinds, hidden, rates), faults)
-        if traced is not None and traced.traced and _contains_nan(traced.sx):
+        if traced is not None and traced.traced and contains_nan(traced.sx):
             faults.append(
                 f"{describe(role, function)}: contains a constant that is NaN or infinite; check the numbers in it"
             )
@@ -103,9 +114,10 @@ class Model:
 
     def replace(self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None) -> Model:
         """A variant with other parameter values or inputs. Shares the graph and all compiled code with this one."""
-        if not parameters and not inputs:
-            return self
         faults: list[str] = []
+        parameters, inputs = _mapping("parameters", parameters, faults), _mapping("inputs", inputs, faults)
+        if not (parameters or inputs or faults):
+            return self
         variant = copy.copy(self)
         if parameters:
             values = dict(self.graph.parameters)
@@ -126,10 +138,7 @@ class Model:
                 if name not in self._inputs:
                     faults.append(f"inputs: {explain_unknown(name, self._inputs)}")
                     continue
-                try:
-                    variant._inputs[name] = TracedInput(name, given)
-                except Exception as error:
-                    faults.append(f"input '{name}': {error}")
+                variant._set_input(name, given, faults)
         if faults:
             raise ModelError(f"model '{self.name}' cannot be changed like this", faults)
         return variant
@@ -154,7 +163,7 @@ class Model:
     @property
     def untraceable(self) -> dict[str, str]:
         """Functions that run as Python code, with the reason."""
-        reasons = {role: f.reason for role, f in self.graph.functions.items() if not f.traced}
+        reasons = {role: f.reason for role, f in self.graph.functions.items() if role in DEPENDENCIES and not f.traced}
         return reasons | {f"input {n}": i.reason for n, i in self._inputs.items() if i.sx is None}
 
     def names(self, kind: str) -> tuple[str, ...]:
@@ -162,9 +171,20 @@ class Model:
         return tuple(self.graph.vectors.get(kind, ()))
 
 
-def _names(kind: str, names: Any, reserved: frozenset[str], faults: list[str]) -> tuple[str, ...]:
+def _mapping(what: str, given: Any, faults: list[str]) -> dict[Any, Any]:
+    if given is None or isinstance(given, Mapping):
+        return dict(given or ())
+    faults.append(f"{what}={given!r}: give a mapping of names to values, e.g. {what}={{'m': 1.0}}")
+    return {}
+
+
+def check_names(kind: str, names: Any, reserved: frozenset[str], faults: list[str]) -> tuple[str, ...]:
+    """The names that can be used; what is wrong with the others goes to `faults`."""
     if isinstance(names, str):
         faults.append(f"{kind}={names!r}: give a list of names, e.g. {kind}=[{names!r}]")
+        return ()
+    if not isinstance(names, Iterable):
+        faults.append(f"{kind}={names!r}: give a list of names")
         return ()
     good = []
     for name in names:
@@ -183,7 +203,7 @@ def _parameter_values(
     parameters: Mapping[str, Any], reserved: frozenset[str], faults: list[str]
 ) -> dict[str, np.ndarray]:
     values = {}
-    for name, given in dict(parameters).items():
+    for name, given in parameters.items():
         if not isinstance(name, str) or not name or name in reserved:
             faults.append(
                 f"parameter {name!r}: "
@@ -191,7 +211,7 @@ def _parameter_values(
             )
             continue
         try:
-            value = np.array(given, dtype=float)
+            value = numbers_of(given)
         except (TypeError, ValueError):
             faults.append(f"parameter '{name}' = {given!r} is not a number or an array of numbers")
             continue
@@ -207,12 +227,13 @@ def _check_unique(names: Sequence[str], faults: list[str]) -> None:
     for name in names:
         if name in seen:
             faults.append(
-                f"the name '{name}' is given twice; variables, their rates (name_dot), parameters and inputs share one namespace"
+                f"the name '{name}' is given twice; "
+                "variables, their rates (name_dot), parameters and inputs share one namespace"
             )
         seen.add(name)
 
 
-def _contains_nan(sx: ca.SX) -> bool:
+def contains_nan(sx: ca.SX) -> bool:
     """Whether a NaN or infinite constant stands in the expression."""
     tape = ca.Function("f", ca.symvar(sx), [sx])
     return any(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model.base import Model
+from dalembert.model.base import Model, check_names
 from dalembert.model.functions import ModelFunction, describe
 
 #: The vectors of the state, in the order used everywhere.
@@ -42,7 +42,7 @@ class EquationsOfMotion(Model):
     force, dynamics, auxiliary, contact_points, nonholonomic, holonomic, invariant : callable or sequence
         As above. SymPy expressions are accepted in place of, or returned from, functions.
     kinematics : callable or array
-        Z as a matrix (n_p × n_v), or p' as a vector that is linear in the velocities.
+        Z as a matrix (n_p × n_v).
     parameters, inputs : mappings
         Numbers or arrays by name; functions of time (or `Input`) by name, whose rates are `name_dot`.
     lam, mu : sequences of str, optional
@@ -92,14 +92,19 @@ class EquationsOfMotion(Model):
         name: str = "model",
     ):
         faults: list[str] = []
+        if not isinstance(p, str) and isinstance(p, Iterable):
+            p = tuple(p)  # it is read twice
         if v is None:
-            v = [f"{n}_dot" for n in p] if not isinstance(p, str) else ()
+            v = [f"{n}_dot" for n in p] if isinstance(p, tuple) else ()
             if kinematics is not None:
                 faults.append("v= must name the velocities when kinematics= is given, e.g. v=['wx', 'wy', 'wz']")
-        self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters or {}, inputs or {}, faults)
-        graph, functions = self.graph, self.graph.functions
+        self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters, inputs, faults)
+        graph = self.graph
         if not graph.size("p"):
             raise ModelError(f"model '{name}' has faults", ["p=: a system needs at least one position"])
+        for role, given in (("mass", mass), ("force", force)):
+            if given is None:
+                faults.append(f"{role}= is missing: give a function of the namespace s, or an array")
         self._declared("r", "dynamics", dynamics, faults)
         self._declared("w", "auxiliary", auxiliary, faults)
         self._declared("s", "contact_points", contact_points, faults)
@@ -117,13 +122,17 @@ class EquationsOfMotion(Model):
         self._set_vector("auxiliary", auxiliary, graph.size("w"), faults)
         self._set_vector("invariant", invariant, None, faults)
         n_lam, n_mu = graph.size("lam"), graph.size("mu")
+        for role, given, count in (
+            ("velocity_constraints", velocity_constraints, n_lam),
+            ("acceleration_constraints", acceleration_constraints, n_lam + n_mu),
+        ):
+            if given is not None and not count:
+                faults.append(f"{role}= is given, but there are no constraints that it could be the derivative of")
         self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
         self._set_vector("acceleration_constraints", acceleration_constraints, n_lam + n_mu, faults)
         self._check_structure(faults)
         if faults:
             raise ModelError(f"model '{name}' has faults", faults)
-        for role, function in functions.items():
-            assert function is not None, role
 
     def __repr__(self) -> str:
         parts = []
@@ -156,7 +165,7 @@ class EquationsOfMotion(Model):
 
     def _set_vector(self, role: str, given: Any, length: int | None, faults: list[str]) -> None:
         """A function that returns a vector; None means absent."""
-        if given is None:
+        if given is None or length == 0:  # without variables for it `_declared` has complained
             return
         function = self._trace(role, given, faults)
         if function is None:
@@ -211,12 +220,15 @@ class EquationsOfMotion(Model):
         if function.shape != (n_p, n_v):
             rows, columns = function.shape
             faults.append(
-                f"{describe('kinematics', given)}: returned {rows}×{columns}; Z must be {n_p}×{n_v} (positions × velocities)"
+                f"{describe('kinematics', given)}: returned {rows}×{columns}; "
+                f"Z must be {n_p}×{n_v} (positions × velocities)"
             )
             return
         self._keep("kinematics", function)
 
     def _set_mass(self, given: Any, faults: list[str]) -> None:
+        if given is None:
+            return
         n = self.graph.size("v")
         function = self._trace("mass", given, faults)
         if function is None:
@@ -233,7 +245,8 @@ class EquationsOfMotion(Model):
         elif (rows, columns) != (n, n):
             got = f"{rows} values" if columns == 1 else f"a {rows}×{columns} matrix"
             faults.append(
-                f"{describe('mass', given)}: returned {got}; {n} velocities need a vector of {n} (diagonal) or a {n}×{n} matrix"
+                f"{describe('mass', given)}: returned {got}; "
+                f"{n} velocities need a vector of {n} (diagonal) or a {n}×{n} matrix"
             )
             return
         self._keep("mass", function)
@@ -242,17 +255,21 @@ class EquationsOfMotion(Model):
 
     def _name_multipliers(self, kind: str, names: Sequence[str] | None, role: str, faults: list[str]) -> None:
         count = self.graph.functions[role].shape[0] if role in self.graph.functions else 0
-        if names is not None and len(names) != count and role in self.graph.functions:
-            faults.append(f"{kind}= gives {len(names)} names, but {role}= has {count} constraints")
+        if names is not None:
+            found = len(faults)
+            names = check_names(kind, names, self.reserved, faults)
+            if len(names) != count and len(faults) == found and not any(fault.startswith(role) for fault in faults):
+                faults.append(f"{kind}= gives {len(names)} names, but {role}= has {count} constraints")
+            for name in sorted({name for name in names if names.count(name) > 1}):
+                faults.append(f"{kind}: the name '{name}' is given twice")
         if names is None or len(names) != count:
             names = [f"{kind}{i + 1}" for i in range(count)]
-        taken = (
-            {n for ns in self.graph.vectors.values() for n in ns} | set(self.graph.parameters) | set(self.graph.inputs)
-        )
-        clash = sorted(taken & set(names))
-        if clash:
+        rates = {f"{name}_dot" for name in self.graph.inputs}
+        variables = {n for ns in self.graph.vectors.values() for n in ns}
+        taken = variables | set(self.graph.parameters) | set(self.graph.inputs) | rates
+        for name in sorted(taken & set(names)):
             faults.append(
-                f"the name '{clash[0]}' is taken by a multiplier; rename it or name the multipliers with {kind}=[...]"
+                f"the name '{name}' is taken by a multiplier; rename it or name the multipliers with {kind}=[...]"
             )
         self.graph.add_vector(kind, names)
 
@@ -261,7 +278,8 @@ class EquationsOfMotion(Model):
         n_v, n_lam, n_mu = graph.size("v"), graph.size("lam"), graph.size("mu")
         if n_lam + n_mu > n_v:
             faults.append(
-                f"{n_lam + n_mu} constraints (holonomic and nonholonomic) on {n_v} velocities: nothing could move; remove some"
+                f"{n_lam + n_mu} constraints (holonomic and nonholonomic) on {n_v} velocities: "
+                "nothing could move; remove some"
             )
         variables = ca.vertcat(graph.symbol["p"], graph.symbol["s"])
         self._check_rows("holonomic", variables, "no position and no contact point", graph.vectors["lam"], faults)
@@ -272,6 +290,10 @@ class EquationsOfMotion(Model):
                 if ca.depends_on(H[i, :], graph.symbol["v"]):
                     faults.append(f"nonholonomic constraint '{graph.vectors['mu'][i]}' is not linear in the velocities")
         self._check_rows("contact_points", graph.symbol["s"], "no contact-point coordinate", graph.vectors["s"], faults)
+        self._check_rows("auxiliary", graph.symbol["w"], "no auxiliary variable", graph.vectors["w"], faults)
+        motion = ca.vertcat(variables, graph.symbol["v"])
+        rows = graph.functions["invariant"].shape[0] if "invariant" in graph.functions else 0
+        self._check_rows("invariant", motion, "no position and no velocity", ("",) * rows, faults)
 
     def _check_rows(self, role: str, on: ca.SX, nothing: str, names: Sequence[str], faults: list[str]) -> None:
         function = self.graph.functions.get(role)
@@ -279,7 +301,9 @@ class EquationsOfMotion(Model):
             return
         for i, name in enumerate(names):
             if not ca.depends_on(function.sx[i], on):
-                faults.append(f"{role} constraint {i + 1} ('{name}') depends on {nothing}; it can never be enforced")
+                which = f"{role} constraint" if role.endswith("holonomic") else f"{role}: equation"
+                quoted = f" ('{name}')" if name else ""
+                faults.append(f"{which} {i + 1}{quoted} depends on {nothing}; it can never be enforced")
 
 
 def _symmetric(M: ca.SX) -> bool:

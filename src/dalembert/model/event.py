@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import numbers
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.errors import ModelError, OptionError
-from dalembert.model.base import Model
+from dalembert.model.base import Model, contains_nan
 from dalembert.model.functions import ModelFunction, trace
-from dalembert.model.opaque import DEPENDENCIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +53,14 @@ class Event:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise OptionError(f"an event needs a function of the namespace s, not {self.function!r}")
-        if self.direction not in (-1, 0, 1):
+        if not isinstance(self.direction, numbers.Real) or self.direction not in (-1, 0, 1):
             raise OptionError(f"direction={self.direction!r} of an event must be 0, 1 (rising) or -1 (falling)")
+        if not isinstance(self.terminal, numbers.Integral | np.bool_) or self.terminal < 0:
+            raise OptionError(
+                f"terminal={self.terminal!r} of an event must be True, False or the number of roots to stop at"
+            )
+        if self.name is not None and (not isinstance(self.name, str) or not self.name):
+            raise OptionError(f"name={self.name!r} of an event must be a non-empty string")
         if self.action is not None and not callable(self.action):
             raise OptionError(f"action={self.action!r} of an event must be a function of the namespace s")
 
@@ -63,7 +71,9 @@ def as_events(given: Any) -> list[Event]:
         return []
     if isinstance(given, Event) or callable(given):
         given = [given]
-    events = []
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise OptionError(f"events={given!r} must be an Event, a function of the namespace s, or a sequence of those")
+    events: list[Event] = []
     for item in given:
         if not isinstance(item, Event):
             item = Event(item, getattr(item, "direction", 0), getattr(item, "terminal", False))
@@ -92,14 +102,16 @@ def trace_events(model: Model, events: list[Event]) -> ca.SX:
         if function is None:
             continue
         if function.shape != (1, 1):
-            faults.append(f"{role} returned {function.shape[0]}×{function.shape[1]} values; it must return one number")
+            faults.append(f"{role} returned {math.prod(function.shape)} values; it must return one number")
+            continue
+        if function.traced and contains_nan(function.sx):
+            faults.append(f"{role} contains a constant that is NaN or infinite")
             continue
         if function.traced:
             columns.append(function.sx)
             continue
         key = f"{role} #{id(event.function)}"
-        DEPENDENCIES.setdefault(key, kinds)
-        model.graph.functions[key] = ModelFunction(key, (1, 1), function.ndim, None, function.python, function.reason)
+        model.graph.functions[key] = ModelFunction(role, (1, 1), function.ndim, None, function.python, function.reason)
         columns.append(model.graph.external(key, "value", (1, 1)))
     if faults:
         raise ModelError("events", faults)

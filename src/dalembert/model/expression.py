@@ -267,14 +267,14 @@ def scalar(sx: SX) -> Expr:
 
 
 def vector(sx: SX) -> ExprArray:
-    """A column of SX as a one-dimensional `ExprArray`."""
-    return wrap(objects(ca.vec(SX(sx))))
+    """A column of SX as a one-dimensional `ExprArray`, also for one element."""
+    return np.atleast_1d(objects(ca.vec(SX(sx)))).view(ExprArray)
 
 
 def matrix(sx: SX) -> ExprArray:
     """A matrix of SX as a two-dimensional `ExprArray`."""
     sx = SX(sx)
-    return wrap(objects(ca.vec(sx)).reshape(sx.shape, order="F"))
+    return objects(ca.vec(sx)).reshape(sx.shape, order="F").view(ExprArray)
 
 
 def array(value: Any) -> ExprArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import UntraceableError, UntraceableWarning
+from dalembert.errors import UntraceableError, UntraceableWarning, warn_user
 from dalembert.model.expression import to_sx
 from dalembert.model.namespace import Namespace, UnknownName
 from dalembert.model.sympy_bridge import is_sympy, sympy_to_expr
@@ -51,18 +50,43 @@ def call_with_symbols(function: Any, namespace: Namespace) -> tuple[ca.SX, int]:
     return to_sx(value)
 
 
-def call_with_numbers(function: Callable, namespace: Namespace, ndim: int | None = None) -> np.ndarray:
+def call_with_numbers(function: Callable, namespace: Namespace) -> np.ndarray:
     """Evaluate an untraceable function; the result is a float array of one or two dimensions."""
-    value = np.asarray(function(namespace), dtype=float)
+    value = numbers_of(function(namespace))
     return value.reshape(-1) if value.ndim == 0 else value
 
 
+def numbers_of(value: Any) -> np.ndarray:
+    """A float array of what a user's function returned. NumPy alone would take None for NaN, and text for numbers."""
+    if value is None:
+        raise TypeError("it returned None; is a `return` missing?")
+    array = np.asarray(value)
+    if array.dtype.kind == "O" and not any(isinstance(item, str | bytes | dict | None) for item in array.flat):
+        array = array.astype(float)
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"it returned {_shortened(value)}; return real numbers, as a list or an array")
+    return array.astype(float)
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"an object of type {type(value).__name__}"
+
+
+def warn_untraceable(where: str, reason: str) -> None:
+    """Tell the user which function runs as Python code, and why."""
+    warn_user(
+        f"{where} cannot be traced and runs as Python code with finite differences, which is slower. Reason: {reason}",
+        UntraceableWarning,
+    )
+
+
 def trace(
-    role: str, function: Any, symbols: Namespace, numbers: Callable[[], list[Namespace]], faults: list[str]
+    role: str, function: Any, symbols: Namespace, samples: Callable[[], list[Namespace]], faults: list[str]
 ) -> ModelFunction | None:
     """Trace `function`; failing that, try it with numbers and keep it as Python code. Faults are collected.
 
-    `numbers()` returns namespaces at sample points; the function counts as evaluable if one of them works.
+    `samples()` returns namespaces at sample points; the function counts as evaluable if one of them works.
     """
     where = describe(role, function)
     try:
@@ -78,7 +102,7 @@ def trace(
         faults.append(f"{where}: {reason}")
         return None
     failure: Exception | None = None
-    for namespace in numbers():
+    for namespace in samples():
         try:
             value = call_with_numbers(function, namespace)
         except UnknownName as unknown:
@@ -91,12 +115,10 @@ def trace(
             faults.append(f"{where}: returned an array of {value.ndim} dimensions; return a vector or a matrix")
             return None
         shape = value.shape if value.ndim == 2 else (value.size, 1)
-        warnings.warn(
-            f"{where} cannot be traced and runs as Python code with finite differences, which is slower. Reason: {reason}",
-            UntraceableWarning,
-            stacklevel=4,
-        )
+        warn_untraceable(where, reason)
         return ModelFunction(role, shape, value.ndim, None, function, reason)
-    hint = "" if traceable else f" (with symbols: {reason})"
-    faults.append(f"{where}: raises {type(failure).__name__}: {failure}{hint}")
+    # what it does with symbols is worth telling only where it differs from what it does with numbers
+    message = f"{type(failure).__name__}: {failure}"
+    hint = "" if traceable or message.startswith(reason) else f" (with symbols: {reason})"
+    faults.append(f"{where}: {message}{hint}")
     return None

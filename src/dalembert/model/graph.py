@@ -170,7 +170,7 @@ class Graph:
         """External symbols for `what` of an untraceable function, made at first use."""
         key = (role, what)
         if key not in self.externals:
-            symbol = ca.SX.sym(f"{role} {what}", shape[0] * shape[1])
+            symbol = ca.SX.sym("external", shape[0] * shape[1])
             self.externals[key] = External(role, what, symbol, shape)
         return ca.reshape(self.externals[key].symbol, *shape)
 

@@ -12,9 +12,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import ModelError, UntraceableError
+from dalembert.errors import FunctionFailed, ModelError, StepRefused, UntraceableError
 from dalembert.model.expression import scalar, to_sx
+from dalembert.model.functions import describe, numbers_of, warn_untraceable
 from dalembert.model.numeric import directional_derivative
+
+#: Times at which an untraceable input is tried while the model is built.
+SAMPLES = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,10 @@ class Input:
         """
         from scipy.interpolate import CubicSpline
 
-        t, values = np.asarray(t, float), np.asarray(values, float)
+        try:
+            t, values = np.asarray(t, float), np.asarray(values, float)
+        except (TypeError, ValueError):
+            raise ModelError(f"an input table needs two vectors of numbers, not {t!r} and {values!r}") from None
         if t.ndim != 1 or t.shape != values.shape or len(t) < 2:
             raise ModelError(
                 f"an input table needs two vectors of one length ≥ 2, got shapes {t.shape} and {values.shape}"
@@ -71,7 +78,12 @@ class TracedInput:
     def __init__(self, name: str, given: Any):
         self.name = name
         self.given = given if isinstance(given, Input) else Input(given)
-        self.breakpoints = tuple(float(b) for b in self.given.breakpoints)
+        self.breakpoints = self._times(self.given.breakpoints)
+        derivatives = self.given.derivatives
+        if derivatives is not None and not (
+            isinstance(derivatives, Sequence) and len(derivatives) == 2 and all(map(callable, derivatives))
+        ):
+            raise ModelError(f"input '{name}': derivatives={derivatives!r} must be two functions of time")
         self.reason: str | None = None
         self.sx: ca.Function | None = None  # t -> (u, u', u'')
         function = self.given.function
@@ -92,28 +104,66 @@ class TracedInput:
             value_sx, _ = to_sx(function(scalar(time)))
             if value_sx.numel() != 1:
                 raise ModelError(f"input '{name}' must return one number, not an array of {value_sx.numel()}")
+            if not ca.symvar(value_sx) and not np.isfinite(float(value_sx)):
+                raise ModelError(f"input '{name}' is {float(value_sx)} at all times; it must be finite")
             rate = ca.jacobian(value_sx, time)
             self.sx = ca.Function("u", [time], [ca.vertcat(value_sx, rate, ca.jacobian(rate, time))])
         except ModelError:
             raise
         except Exception as reason:  # whatever a user's function does with a symbol: run it as Python code
             self.reason = f"{type(reason).__name__}: {reason}"
-            value = np.asarray(function(0.0 if not self.breakpoints else self.breakpoints[0]), float)
+        if self.sx is None:
+            self._try_numbers()
+            if derivatives is None:
+                warn_untraceable(describe(f"input '{name}'", function), self.reason)
+
+    def _times(self, breakpoints: Any) -> tuple[float, ...]:
+        try:
+            times = tuple(float(b) for b in breakpoints)
+        except (TypeError, ValueError):
+            times = (np.nan,)
+        if not np.isfinite(times).all():
+            raise ModelError(f"input '{self.name}': breakpoints={breakpoints!r} must be a sequence of finite times")
+        return times
+
+    def _try_numbers(self) -> None:
+        """Raise ModelError unless the function gives a number at some time: it may be defined on an interval only."""
+        failure: FunctionFailed | None = None
+        for t in (*self.breakpoints, *SAMPLES):
+            try:
+                for order, function in enumerate((self.given.function, *(self.given.derivatives or ()))):
+                    self._call(function, t, order)
+                return
+            except FunctionFailed as error:
+                failure = failure or error
+        raise ModelError(str(failure)) from failure
+
+    def _call(self, function: Callable, t: float, order: int = 0) -> float:
+        try:
+            value = numbers_of(function(t))
             if value.size != 1:
-                raise ModelError(
-                    f"input '{name}' must return one number, not an array of shape {value.shape}"
-                ) from None
+                raise TypeError(f"it returned an array of shape {value.shape}; return one number")
+        except StepRefused:
+            raise
+        except Exception as error:
+            which = ("", "the first derivative of ", "the second derivative of ")[order]
+            where = describe(f"{which}input '{self.name}'", function)
+            raise FunctionFailed(f"{where} raised {type(error).__name__}: {error} at t = {t:.9g}") from error
+        return value.item()
 
     def python(self, t: float) -> tuple[float, float, float]:
         """Value and derivatives of an input that cannot be traced."""
         function = self.given.function
 
         def at(point: np.ndarray) -> np.ndarray:
-            return np.array([float(function(float(point[0])))])
+            try:
+                return np.array([self._call(function, float(point[0]))])
+            except FunctionFailed as error:  # a table may end here: differences with smaller steps may still work
+                raise StepRefused(str(error)) from error
 
-        value = float(function(t))
+        value = self._call(function, t)
         if self.given.derivatives is not None:
-            return value, float(self.given.derivatives[0](t)), float(self.given.derivatives[1](t))
+            return value, *(self._call(f, t, order) for order, f in enumerate(self.given.derivatives, 1))
         here, forward = np.array([t]), np.ones(1)
         return (
             value,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from dalembert.errors import DalembertError
 
@@ -38,15 +38,20 @@ class Namespace:
         object.__setattr__(self, "_hidden", hidden or {})
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in self._names:
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise UnknownName(f"s[{name!r}]: the namespace is read by name; components of a vector are s.p[0], s.v[1]")
         try:
             return self._lookup(name)
         except KeyError:
-            pass
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise UnknownName(explain_unknown(name, self._names, self._hidden))
+            raise UnknownName(explain_unknown(name, self._names, self._hidden)) from None
 
-    __getitem__ = __getattr__
+    def __iter__(self) -> NoReturn:
+        raise UnknownName("the namespace s is not a sequence: iterate over s.p, s.v, … or take variables by name")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise DalembertError(
@@ -57,11 +62,13 @@ class Namespace:
         return sorted(self._names)
 
 
-def explain_unknown(name: str, names: Iterable[str], hidden: Mapping[str, str] | None = None) -> str:
+def explain_unknown(name: Any, names: Iterable[str], hidden: Mapping[str, str] | None = None) -> str:
     """Say why `name` is not available, with the nearest names that are."""
+    if not isinstance(name, str):
+        return f"{name!r} is not a name; known names: {', '.join(sorted(names)) or 'none'}"
     if hidden and name in hidden:
         return f"'{name}' cannot be used here: {hidden[name]}"
     near = difflib.get_close_matches(name, list(names), n=3)
     if near:
         return f"there is no '{name}'; did you mean {' or '.join(repr(n) for n in near)}?"
-    return f"there is no '{name}'; known names: {', '.join(sorted(names))}"
+    return f"there is no '{name}'; known names: {', '.join(sorted(names)) or 'none'}"

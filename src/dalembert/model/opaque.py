@@ -95,8 +95,9 @@ class OpaqueEvaluator:
     def _call(self, role: str, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
         function = self.graph.functions[role]
         rates = role not in WITHOUT_INPUT_RATES
-        namespace = self.graph.numbers(DEPENDENCIES[role], self.hidden, t, values, theta, rates)
-        where = describe(role, function.python)
+        kinds = DEPENDENCIES.get(role, tuple(self.graph.vectors))  # events may depend on everything
+        namespace = self.graph.numbers(kinds, self.hidden, t, values, theta, rates)
+        where = describe(function.role, function.python)
         try:
             result = call_with_numbers(function.python, namespace)
         except StepRefused:
@@ -113,7 +114,7 @@ class OpaqueEvaluator:
             )
         if not np.isfinite(result).all():
             raise StepRefused(f"{where} returned {result[~np.isfinite(result)][0]} at t = {t:.9g}")
-        return result if role == "kinematics" or result.ndim == 1 else result
+        return result
 
 
 class _Flow:

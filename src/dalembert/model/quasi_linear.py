@@ -35,7 +35,9 @@ class QuasiLinearDAE(Model):
     >>> import dalembert as da
     >>> robertson = da.QuasiLinearDAE(
     ...     x=["A", "B", "C"], leading=[1, 1, 0],
-    ...     rhs=lambda s: [-0.04 * s.A + 1e4 * s.B * s.C, 0.04 * s.A - 1e4 * s.B * s.C - 3e7 * s.B**2, s.A + s.B + s.C - 1])
+    ...     rhs=lambda s: [-0.04 * s.A + 1e4 * s.B * s.C,
+    ...                    0.04 * s.A - 1e4 * s.B * s.C - 3e7 * s.B**2,
+    ...                    s.A + s.B + s.C - 1])
     >>> robertson
     QuasiLinearDAE('model': 3 unknowns, 3 equations)
     """
@@ -54,11 +56,13 @@ class QuasiLinearDAE(Model):
         name: str = "model",
     ):
         faults: list[str] = []
-        self._begin(name, {"x": x}, parameters or {}, inputs or {}, faults)
+        self._begin(name, {"x": x}, parameters, inputs, faults)
         graph = self.graph
         n = graph.size("x")
         if not n:
             raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
+        if rhs is None:
+            faults.append("rhs= is missing: give a function of the namespace s, or an array")
         for role, given in (("rhs", rhs), ("constraints", constraints)):
             if given is None:
                 continue
@@ -67,7 +71,8 @@ class QuasiLinearDAE(Model):
                 continue
             if 1 not in function.shape:
                 faults.append(
-                    f"{describe(role, given)}: returned a {function.shape[0]}×{function.shape[1]} matrix; return a vector"
+                    f"{describe(role, given)}: returned a {function.shape[0]}×{function.shape[1]} matrix; "
+                    "return a vector"
                 )
                 continue
             rows = max(function.shape)
@@ -110,7 +115,8 @@ class QuasiLinearDAE(Model):
                 function = ModelFunction("leading", function.shape, 2, ca.sparsify(function.sx))
         if function.shape != (rows, n):
             faults.append(
-                f"{describe('leading', given)}: is {function.shape[0]}×{function.shape[1]}; {rows} right-hand sides and {n} unknowns need {rows}×{n}"
+                f"{describe('leading', given)}: is {function.shape[0]}×{function.shape[1]}; "
+                f"{rows} right-hand sides and {n} unknowns need {rows}×{n}"
             )
             return
         graph.functions["leading"] = function

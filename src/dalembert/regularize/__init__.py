@@ -2,14 +2,13 @@
 
 from dalembert.regularize.formulations import FORMULATIONS, formulate
 from dalembert.regularize.hidden import HiddenConstraints, hidden_constraints
-from dalembert.regularize.initial import InitialValues, InitialValuesCorrected, consistent_initial_values, start_vectors
+from dalembert.regularize.initial import InitialValues, consistent_initial_values, start_vectors
 from dalembert.regularize.system import System
 
 __all__ = [
     "FORMULATIONS",
     "HiddenConstraints",
     "InitialValues",
-    "InitialValuesCorrected",
     "System",
     "consistent_initial_values",
     "formulate",

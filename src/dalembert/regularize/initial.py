@@ -7,7 +7,6 @@ Corrections are the smallest ones (minimum norm), so redundant constraints do no
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,14 @@ import casadi as ca
 import numpy as np
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
-from dalembert.errors import DalembertError, InconsistentInitialValues, ModelError, OptionError
+from dalembert.errors import (
+    DalembertError,
+    InconsistentInitialValues,
+    InitialValuesCorrected,
+    ModelError,
+    OptionError,
+    warn_user,
+)
 from dalembert.model import KINDS, EquationsOfMotion, Model, QuasiLinearDAE
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.kinematics import jacobian
@@ -28,10 +34,6 @@ MODES = ("correct", "check", "trust")
 ITERATIONS = 40
 #: a relative change of a given start value beyond this is worth a warning
 NOTEWORTHY = 1e-3
-
-
-class InitialValuesCorrected(UserWarning):
-    """Start values that were given have been changed noticeably to satisfy the constraints."""
 
 
 @dataclass(frozen=True)
@@ -301,11 +303,10 @@ def _judge(model, kind, before, after, weight, mode, level, problems, t, theta, 
         )
     if mode == "correct" and relative.max() > NOTEWORTHY:
         moved = int(np.argmax(relative))
-        warnings.warn(
+        warn_user(
             f"start value of '{model.names(kind)[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy the "
             f'constraints on {level} level at t = {t:.9g}; initial_values="check" makes this an error',
             InitialValuesCorrected,
-            stacklevel=6,
         )
     return float(relative.max())
 

@@ -83,11 +83,14 @@ class Radau5(MethodOptions):
         self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
     ) -> RadauStepper:
         """Set up a run."""
+        from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
-        from dalembert.solvers.radau import core
-        from dalembert.solvers.radau.dense import dense_algebra, workspace_copy
-        from dalembert.solvers.radau.dense_kernel import radau_dense
-        from dalembert.solvers.radau.stepper import RadauStepper
+
+        with announce():
+            from dalembert.solvers.radau import core
+            from dalembert.solvers.radau.dense import dense_algebra, workspace_copy
+            from dalembert.solvers.radau.dense_kernel import radau_dense
+            from dalembert.solvers.radau.stepper import RadauStepper
 
         compiled = compile_system(self.system(model))
         key = ("dense algebra", id(compiled))
