@@ -45,7 +45,7 @@ impact = da.Event(lambda s: s.y - ground(s.x), direction=-1, action=bounce, name
 sol = da.simulate(ball, (0, 4), p0=[0.0, 1.0], v0=[0.4, 0.0], events=impact, rtol=1e-9, atol=1e-9)
 
 
-def draw(path: str) -> None:
+def draw(path) -> None:
     with plt.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
         x = np.linspace(sol["x"].min() - 0.3, sol["x"].max() + 0.3, 600)

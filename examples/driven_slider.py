@@ -44,7 +44,7 @@ def run(m: float = 1.0) -> da.Solution:
     return da.simulate(crank, (0, 10), p0=[0.0, 0.4], parameters={"m": m}, events=events, rtol=1e-8, atol=1e-8)
 
 
-def draw(path: str) -> None:
+def draw(path) -> None:
     with plt.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure, (speed, force) = plt.subplots(1, 2, figsize=(10, 2.9), layout="constrained")
         for m, color in ((1.0, "C0"), (2.0, "C1"), (4.0, "C2")):
@@ -61,7 +61,7 @@ def draw(path: str) -> None:
         force.set(xlabel="t [s]", ylabel="force [N]", title="force in the rod, from the multiplier")
         for ax in (speed, force):
             ax.grid(alpha=0.25)
-        figure.savefig(path, dpi=90)
+        figure.savefig(path, dpi=100)
         plt.close(figure)
 
 

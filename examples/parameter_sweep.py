@@ -24,7 +24,7 @@ TIMES = np.linspace(0, 20, 2001)
 
 def comfort(damping: float) -> float:
     """Root mean square of the seat's vertical acceleration in m/s², from its velocity every 10 ms."""
-    sol = truck.simulate(parameters={"d_seat": damping}, t_eval=TIMES, dense_output=False, rtol=1e-6, atol=1e-8)
+    sol = truck.simulate(parameters={"d_seat": damping}, t_eval=TIMES, rtol=1e-6, atol=1e-8)
     return float(np.sqrt(np.mean((np.diff(sol["seat_dot"]) / np.diff(sol.t)) ** 2)))
 
 
@@ -33,7 +33,7 @@ def sweep(threads: int | None = None) -> np.ndarray:
         return np.array(list(pool.map(comfort, dampings)))
 
 
-def draw(path: str, values: np.ndarray) -> None:
+def draw(path, values: np.ndarray) -> None:
     with plt.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
         ax.semilogx(dampings, values, "o-")

@@ -23,7 +23,7 @@ pendulum = da.EquationsOfMotion(
 sol = da.simulate(pendulum, (0, 10), p0=[1, 0], v0=[0, 0], rtol=1e-8, atol=1e-8)
 
 
-def draw(path: str) -> None:
+def draw(path) -> None:
     with plt.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure, (plane, time, residual) = plt.subplots(1, 3, figsize=(10, 2.9), layout="constrained")
         swing = sol.at(np.linspace(0, 1.185, 21))  # half a period
@@ -40,7 +40,7 @@ def draw(path: str) -> None:
         residual.legend(loc="upper right", ncols=2, frameon=False, fontsize="small")
         for ax in (plane, time, residual):
             ax.grid(alpha=0.25)
-        figure.savefig(path, dpi=85)
+        figure.savefig(path, dpi=100)
         plt.close(figure)
 
 

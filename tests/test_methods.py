@@ -18,9 +18,7 @@ DEFAULT = (2e-3, 3e-5)
 @pytest.mark.parametrize(("name", "method"), list(itertools.product(PROBLEMS, METHODS)))
 def test_reference_values(name, method):
     problem = da.problems.catalogue()[name]()
-    loose, tight = (
-        problem.error(problem.simulate(method=METHODS[method], rtol=tol, atol=tol)) for tol in (1e-6, 1e-9)
-    )
+    loose, tight = (problem.error(problem.simulate(method=METHODS[method], rtol=tol, atol=tol)) for tol in (1e-6, 1e-9))
     allowed = ALLOWED.get(METHODS[method].formulation, DEFAULT)
     assert loose < allowed[0]
     assert tight < allowed[1]
@@ -60,7 +58,12 @@ def test_what_each_formulation_keeps(name):
     """ggl keeps positions and velocities, index 2 velocities, index 3 positions, all to about the tolerance."""
     problem = da.problems.catalogue()[name]()
     tolerance = 1e-8
-    kept = {"ggl": ("position", "velocity"), "index2": ("velocity",), "index3": ("position",), "index1": ("acceleration",)}
+    kept = {
+        "ggl": ("position", "velocity"),
+        "index2": ("velocity",),
+        "index3": ("position",),
+        "index1": ("acceleration",),
+    }
     for formulation, levels in kept.items():
         sol = problem.simulate(method=da.Radau5(formulation=formulation), rtol=tolerance, atol=tolerance)
         for level in levels:

@@ -27,7 +27,7 @@ def test_pendulum(seed):
 @pytest.mark.parametrize("seed", POINTS)
 def test_car_axis_depends_on_time(seed):
     rng = np.random.default_rng(seed)
-    p = rng.normal(size=4) + [0, 0.5, 1, 0.5]
+    p = rng.normal(size=4) + np.array([0, 0.5, 1, 0.5])
     v, lam, t = rng.normal(size=4), rng.normal(size=2), rng.uniform(0, 3)
     eps, m, length, l0, r, omega = 0.01, 10.0, 1.0, 0.5, 0.1, 10.0
     k = m * eps**2 / 2

@@ -47,7 +47,9 @@ def test_correction_is_the_nearest_point():
 
 def test_check_raises_and_names_the_constraint():
     model = da.problems.pendulum(g=9.81).model
-    with pytest.raises(da.InconsistentInitialValues, match=r"holonomic constraint 'lam1' at t = 0: its residual is 4.4"):
+    with pytest.raises(
+        da.InconsistentInitialValues, match=r"holonomic constraint 'lam1' at t = 0: its residual is 4.4"
+    ):
         da.consistent_initial_values(model, mode="check", p0=[1.2, 0.0])
     with pytest.raises(da.InconsistentInitialValues, match="'lam1' on velocity level"):
         da.consistent_initial_values(model, mode="check", p0=[1.0, 0.0], v0=[0.5, 0.0])
@@ -88,7 +90,8 @@ def test_redundant_constraints_give_the_smallest_multipliers():
 def test_nonlinear_auxiliary_and_contact_point():
     model = da.EquationsOfMotion(
         p=["x"], w=["w1"], s=["s1"], mass=[1.0],
-        force=lambda s: [s.w1 + s.s1], auxiliary=lambda s: [s.w1**3 + s.w1 - s.x], contact_points=lambda s: [np.exp(s.s1) - s.x],
+        force=lambda s: [s.w1 + s.s1], auxiliary=lambda s: [s.w1**3 + s.w1 - s.x],
+        contact_points=lambda s: [np.exp(s.s1) - s.x],
     )  # fmt: skip
     start = da.consistent_initial_values(model, p0=[2.0])
     assert start.w[0] == pytest.approx(1.0, abs=1e-13)
@@ -112,9 +115,7 @@ def test_undetermined_motion_is_named():
 
 
 def test_algebraic_variables_of_a_quasi_linear_dae():
-    model = da.QuasiLinearDAE(
-        x=["a", "b"], leading=[1, 0], rhs=lambda s: [-s.a + s.b, s.a**2 + s.b - 3], parameters={}
-    )
+    model = da.QuasiLinearDAE(x=["a", "b"], leading=[1, 0], rhs=lambda s: [-s.a + s.b, s.a**2 + s.b - 3], parameters={})
     start = da.consistent_initial_values(model, x0=[1.0, 0.0])
     np.testing.assert_allclose(start.x, [1.0, 2.0], atol=1e-14)  # the state stays, the algebraic variable follows
     np.testing.assert_allclose(start.x_dot, [1.0, -2.0], atol=1e-12)

@@ -12,17 +12,19 @@ LOOSE = 1.0  # tolerance at which the controller always wants larger steps
 
 
 def fixed_step_errors(problem, formulation, steps):
-    """Errors of p and v at t_end with constant step sizes: tolerances so loose that the controller always wants more."""
+    """Errors of p and v at t_end with constant steps: tolerances so loose that the controller always wants more."""
     errors = []
     for n in steps:
         h = problem.t_end / n
         sol = problem.simulate(
-            method=da.Radau5(formulation=formulation, **TIGHT), rtol=LOOSE, atol=LOOSE, first_step=h, max_step=h * (1 + 1e-12)
+            method=da.Radau5(formulation=formulation, **TIGHT),
+            rtol=LOOSE,
+            atol=LOOSE,
+            first_step=h,
+            max_step=h * (1 + 1e-12),
         )
         assert sol.stats.accepted == n
-        errors.append(
-            [np.abs(getattr(sol, k)[-1] - getattr(problem.reference, k)).max() for k in ("p", "v")]
-        )
+        errors.append([np.abs(getattr(sol, k)[-1] - getattr(problem.reference, k)).max() for k in ("p", "v")])
     return np.array(errors)
 
 
@@ -52,7 +54,15 @@ def test_order_with_state_dependent_mass_and_time():
     for n in (20, 40, 80):
         h = 2.0 / n
         sol = da.simulate(
-            model, (0, 2), p0=[0.5], v0=[1.0], method=da.Radau5(**TIGHT), rtol=LOOSE, atol=LOOSE, first_step=h, max_step=h * (1 + 1e-12)
+            model,
+            (0, 2),
+            p0=[0.5],
+            v0=[1.0],
+            method=da.Radau5(**TIGHT),
+            rtol=LOOSE,
+            atol=LOOSE,
+            first_step=h,
+            max_step=h * (1 + 1e-12),
         )
         ends.append(np.concatenate([sol.p[-1], sol.v[-1]]))
     ratio = np.linalg.norm(ends[0] - ends[1]) / np.linalg.norm(ends[1] - ends[2])
@@ -64,13 +74,24 @@ def test_order_on_a_stiff_dae():
     model = da.QuasiLinearDAE(
         x=["x", "y", "z"],
         leading=[1, 1, 0],
-        rhs=lambda s: [s.z, -1e4 * (s.y - s.x - s.z) + s.z - s.x, s.x**2 + s.z**2 + np.cos(s.t) * s.z - 1 - np.cos(s.t) ** 2],
+        rhs=lambda s: [
+            s.z,
+            -1e4 * (s.y - s.x - s.z) + s.z - s.x,
+            s.x**2 + s.z**2 + np.cos(s.t) * s.z - 1 - np.cos(s.t) ** 2,
+        ],
     )
     errors = []
     for n in (10, 20):
         h = 1.0 / n
         sol = da.simulate(
-            model, (0, 1), x0=[0, 1, 1], method=da.Radau5(**TIGHT), rtol=LOOSE, atol=LOOSE, first_step=h, max_step=h * (1 + 1e-12)
+            model,
+            (0, 1),
+            x0=[0, 1, 1],
+            method=da.Radau5(**TIGHT),
+            rtol=LOOSE,
+            atol=LOOSE,
+            first_step=h,
+            max_step=h * (1 + 1e-12),
         )
         exact = np.array([np.sin(1), np.sin(1) + np.cos(1), np.cos(1)])
         errors.append(np.abs(sol.x[-1] - exact))
@@ -171,11 +192,11 @@ def test_backwards_in_time_returns_to_the_start():
 
 def test_redundant_constraint_is_named():
     model = da.EquationsOfMotion(
-        p=["x", "y"], mass=[1, 1], force=[0, -9.81], holonomic=lambda s: [s.x**2 + s.y**2 - 1, 2 * (s.x**2 + s.y**2 - 1)],
-        lam=["rod", "same rod"],
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1, 2 * (s.x**2 + s.y**2 - 1)], lam=["rod", "same rod"],
     )  # fmt: skip
     for formulation in ("index1", "index2", "index3", "ggl"):
-        with pytest.raises(da.SingularMatrix, match="(same )?rod") as error:
+        with pytest.raises(da.SingularMatrix, match=r"(same )?rod") as error:
             da.simulate(model, (0, 1), p0=[1, 0], method=da.Radau5(formulation=formulation))
         assert error.value.solution is not None
         assert "redundant" in str(error.value)

@@ -29,7 +29,7 @@ except ImportError:  # numba moved the parts that the cache is made of
 OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 # For functions without a signature of their own, which are compiled into the kernels that call them.
-device = njit(**OPTIONS)
+device = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 _compiled = 0  # kernels that were not in the cache, in this process
 

@@ -23,7 +23,7 @@ from dalembert.regularize import System
 
 @dataclass(frozen=True)
 class CompiledSystem:
-    """`residual` is F(t, [x, x'], θ); `jacobian` gives the nonzeros of ∂F/∂x, then of E, in the order of the patterns."""
+    """`residual` is F(t, [x, x'], θ); `jacobian` gives the nonzeros of ∂F/∂x, then of E, in the patterns' order."""
 
     system: System
     residual: Port

@@ -117,7 +117,7 @@ def substitute_complex(Ar, Ai, pivots, br, bi):
 
 
 def null_vector(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Left and right singular vectors of the smallest singular value of the equilibrated matrix, and its reciprocal condition."""
+    """Left and right singular vectors of the smallest singular value of A, equilibrated, and 1/condition."""
     rows = np.abs(A).max(axis=1)
     rows[rows == 0] = 1
     B = A / rows[:, None]

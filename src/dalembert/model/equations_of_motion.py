@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.model.base import Model, check_names
-from dalembert.model.functions import ModelFunction, describe
+from dalembert.model.functions import ModelFunction, call_with_numbers, describe
 
 #: The vectors of the state, in the order used everywhere.
 KINDS = ("p", "v", "r", "w", "s", "lam", "mu")
@@ -250,8 +251,34 @@ class EquationsOfMotion(Model):
             )
             return
         self._keep("mass", function)
-        if function.traced and not _symmetric(function.sx):
-            faults.append(f"{describe('mass', given)}: the mass matrix is not symmetric")
+        self._check_mass(function, describe("mass", given), faults)
+
+    def _check_mass(self, function: ModelFunction, where: str, faults: list[str]) -> None:
+        """Symmetric at sample points, to rounding; and if it is constant, positive semi-definite."""
+        graph = self.graph
+        moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du, graph.ddu)
+        M = graph.value("mass")
+        matrix = None
+        for seed in range(3):
+            point = np.random.default_rng(seed).uniform(0.2, 1.2, moving.numel())
+            if function.traced:
+                at = ca.Function("M", [moving, graph.parameter_symbols], [M])(point, graph.parameter_values)
+                matrix = np.array(at, float)
+            else:
+                sample = graph.sample_points(("p", "s"), {})[seed]
+                with contextlib.suppress(Exception):  # it need not be defined everywhere
+                    matrix = call_with_numbers(function.python, sample)
+            if matrix is None or not np.isfinite(matrix).all():
+                continue
+            if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-9 * np.abs(matrix).max(initial=0)):
+                faults.append(f"{where}: the mass matrix is not symmetric")
+                return
+        if function.traced and not ca.depends_on(M, moving) and np.isfinite(matrix).all():
+            least = np.linalg.eigvalsh(matrix)[0]
+            if least < -1e-9 * np.abs(matrix).max():
+                faults.append(
+                    f"{where}: the mass matrix has the negative eigenvalue {least:.6g}; masses are not negative"
+                )
 
     def _name_multipliers(self, kind: str, names: Sequence[str] | None, role: str, faults: list[str]) -> None:
         count = self.graph.functions[role].shape[0] if role in self.graph.functions else 0
@@ -304,15 +331,3 @@ class EquationsOfMotion(Model):
                 which = f"{role} constraint" if role.endswith("holonomic") else f"{role}: equation"
                 quoted = f" ('{name}')" if name else ""
                 faults.append(f"{which} {i + 1}{quoted} depends on {nothing}; it can never be enforced")
-
-
-def _symmetric(M: ca.SX) -> bool:
-    """Whether M equals its transpose at sample points, to rounding."""
-    symbols = ca.symvar(M)
-    function = ca.Function("M", symbols, [M])
-    for seed in range(3):
-        values = np.random.default_rng(seed).uniform(0.2, 1.2, len(symbols))
-        at = np.array(function(*values) if symbols else function()["o0"], float)
-        if np.isfinite(at).all() and not np.allclose(at, at.T, rtol=1e-9, atol=1e-9 * np.abs(at).max(initial=0)):
-            return False
-    return True

@@ -69,21 +69,35 @@ class QuasiLinearDAE(Model):
             function = self._trace(role, given, faults)
             if function is None:
                 continue
-            if 1 not in function.shape:
+            if min(function.shape) > 1:
                 faults.append(
                     f"{describe(role, given)}: returned a {function.shape[0]}×{function.shape[1]} matrix; "
                     "return a vector"
                 )
                 continue
-            rows = max(function.shape)
+            rows = function.shape[0] * function.shape[1]
             sx = ca.densify(ca.vec(function.sx)) if function.traced else None
             graph.functions[role] = ModelFunction(role, (rows, 1), 1, sx, function.python, function.reason)
         self._set_leading(leading, faults)
         rows = self.n_differential + self.n_constraints
         if not faults and rows < n:
             faults.append(f"{rows} equations for {n} unknowns: {n - rows} more are needed")
+        self._check_rows(faults)
         if faults:
             raise ModelError(f"model '{name}' has faults", faults)
+
+    def _check_rows(self, faults: list[str]) -> None:
+        """Equations without derivatives must contain an unknown."""
+        graph = self.graph
+        constraints, rhs, leading = (graph.functions.get(role) for role in ("constraints", "rhs", "leading"))
+        if constraints is not None and constraints.traced:
+            for i in range(constraints.shape[0]):
+                if not ca.depends_on(constraints.sx[i], graph.symbol["x"]):
+                    faults.append(f"constraint {i + 1} depends on no unknown; it can never be enforced")
+        if rhs is not None and rhs.traced and leading is not None and leading.traced:
+            for i in range(rhs.shape[0]):
+                if not leading.sx[i, :].nnz() and not ca.depends_on(rhs.sx[i], graph.symbol["x"]):
+                    faults.append(f"equation {i + 1} contains neither a derivative nor an unknown")
 
     def _set_leading(self, given: Any, faults: list[str]) -> None:
         graph = self.graph

@@ -124,8 +124,8 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         J = ca.sparsify(
             ca.vertcat(ca.substitute(J[slices["p"], :], eta, ca.SX.zeros(eta.numel())), J[slices["p"].stop :, :])
         )
-    # Weights of the error norms. In the index-1 forms λ and μ come out of v', a difference quotient of stages: an error ε
-    # of v shows in them as ε/h, as in index 2. η vanishes on the solution and is not controlled for its own sake.
+    # Weights of the error norms. In the index-1 forms λ and μ come out of v', a difference quotient of stages: an
+    # error ε of v shows in them as ε/h, as in index 2. η vanishes on the solution and is not controlled for itself.
     index_of = {
         "index3": {"v": 2, "lam": 3, "mu": 2},
         "ggl": {"lam": 2, "mu": 2, "eta": 3},

@@ -31,7 +31,7 @@ from dalembert.model.kinematics import first, flow, jacobian, second, second_flo
 
 @dataclass(frozen=True)
 class HiddenConstraints:
-    """Expressions in the model's symbols; `velocity(...)`, `acceleration(...)` and `nonholonomic_acceleration(...)` give numbers."""
+    """Expressions in the symbols of the model; the methods give numbers."""
 
     model: EquationsOfMotion
     G: ca.SX  # dg/dp with s eliminated
@@ -96,12 +96,13 @@ def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
     """
     with model.lock:
         if "hidden" not in model.cache:
-            derived = _derive(model)
+            derived = derive(model)
             model.cache["hidden"] = _with_own(model, derived)
         return model.cache["hidden"]
 
 
-def _derive(model: EquationsOfMotion) -> HiddenConstraints:
+def derive(model: EquationsOfMotion) -> HiddenConstraints:
+    """The hidden constraints as the derivatives say, whatever the user gave."""
     graph = model.graph
     Z = graph.value("kinematics")
     rates = flow(graph)
@@ -177,5 +178,6 @@ def _compare(
                 seen[i] = (given[i], true[i])
     for i in np.flatnonzero(worst):
         faults.append(
-            f"{role}: row {i + 1} ('{names[i]}') gives {seen[i][0]:.10g} where the derivative of the constraint is {seen[i][1]:.10g}"
+            f"{role}: row {i + 1} ('{names[i]}') gives {seen[i][0]:.10g} where the derivative of the constraint "
+            f"is {seen[i][1]:.10g}"
         )

@@ -32,6 +32,9 @@ class Stepper(Protocol):
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         """Begin (again) at a point, without history."""
 
+    def limit_first_step(self, h: float) -> None:
+        """Shorten the step that `start` has chosen."""
+
     def advance(self) -> int:
         """Take steps until something happens; returns one of the codes in `status`."""
 

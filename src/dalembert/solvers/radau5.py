@@ -74,8 +74,9 @@ class Radau5(MethodOptions):
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
         if system.constraints.numel() or system.residual.numel() != system.n:
             raise ModelError(
-                f"model '{model.name}' is overdetermined: {system.residual.numel() + system.constraints.numel()} equations for "
-                f"{system.n} unknowns. Radau5 needs as many equations as unknowns: leave out constraints= that follow from the others."
+                f"model '{model.name}' is overdetermined: {system.residual.numel() + system.constraints.numel()} "
+                f"equations for {system.n} unknowns. Radau5 needs as many equations as unknowns: leave out constraints= "
+                "that follow from the others."
             )
         return system
 

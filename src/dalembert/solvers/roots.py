@@ -43,7 +43,7 @@ def bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb):
 
 @kernel(i8(scan_type, ports_type, f8, f8, matrix, indices, vector, indices))
 def locate_roots(scan, ports, t, h, coefficients, which, where, direction):
-    """Find the roots in the step that was scanned last. Fills event number, s and ±1 (rising, falling); returns how many."""
+    """Find the roots in the step scanned last: fills event number, s and ±1 (rising, falling); returns how many."""
     samples, n_events = scan.values.shape[0] - 1, scan.values.shape[1]
     width = 1.0 / samples
     found = 0

@@ -2,14 +2,16 @@
 
 They get their model from the same graph as our methods, with parameters and inputs inserted, as a function of CasADi;
 Jacobians are exact, start values consistent, derivatives at the start given. Integration restarts where an input is not
-smooth. What a peer builds for a problem is built in its first run and kept: the timed runs integrate only.
+smooth. What a peer builds for a problem is built in its first run and kept, and so are the consistent values at each
+(re)start, for which our own methods pay in every run: the timed runs of peers integrate only.
 
-- CasADi IDAS: the index-1 form, x = (p, v, r), z = (a, w, s, λ, μ), with `suppress_algebraic` (halves the time), without
-  `calc_ic` (start values and `init_xdot` are exact) and the sparse direct solver `csparse` (a tenth faster than the
-  default `qr`; iterative schemes take twice the time). "casadi idas eliminated" solves for a with a symbolic M⁻¹, so that
-  only the multipliers are algebraic: twice as fast where M is diagonal, slower where it is full.
-- scikit-sundae IDA and solve-dae: the same equations as F(t, y, y') = 0 with y = (x, z), called from Python. (Without a
-  as a variable of its own λ comes from v', a difference quotient: smaller systems, but more and failing steps.)
+- CasADi IDAS: the index-1 form, x = (p, v, r), z = (a, w, s, λ, μ), with `suppress_algebraic` (halves the time),
+  without `calc_ic` (start values and `init_xdot` are exact), and with the sparse direct solver `csparse` (up to a tenth
+  faster than the default `qr`; iterative schemes take twice the time). "casadi idas eliminated" inserts a = M⁻¹ (...)
+  symbolically, so that only the multipliers are algebraic: twice as fast where M is diagonal, slower where it is full.
+- scikit-sundae IDA and solve-dae: the same equations as F(t, y, y') = 0 with y = (x, z), called from Python, with a
+  large absolute tolerance for z. (Without a among the variables λ would come from v', a difference quotient: the
+  systems are smaller, but steps are more by far, and fail.)
 - SciPy: the index-0 form, v' from the linear system for (a, λ, μ) at each evaluation. Positions and velocities drift.
 """
 
@@ -117,7 +119,7 @@ def _start(problem: Problem) -> Any:
 
 
 def _restart(problem: Problem, t: float, x: np.ndarray) -> Any:
-    """Consistent values for x = (p, v, r) at any time; contact points and auxiliary variables from the first guesses."""
+    """Consistent values for x = (p, v, r) at any time; w and s start from the problem's guesses."""
     graph = problem.model.graph
     parts = np.split(x, np.cumsum([graph.size("p"), graph.size("v")]))
     given = {f"{kind}0": part for kind, part in zip("pvr", parts, strict=True) if part.size}
@@ -224,20 +226,30 @@ class _Index1:
 
 @dataclass(eq=False)
 class _ImplicitPeer(Peer):
-    """A solver of F(t, x, x') = 0 with Python callbacks."""
+    """A solver of F(t, y, y') = 0 with Python callbacks."""
+
+    relax: float = 1e6  # factor on the absolute tolerance of algebraic variables, in place of `suppress_algebraic`
 
     def run(self, problem: Problem, tolerance: float) -> End:
         equations = self.once(problem, "equations", lambda: _Index1(problem))
+        atol = np.full(equations.n, tolerance)
+        atol[equations.algebraic] *= self.relax
         x, counters = None, {"accepted": 0, "rhs_evaluations": 0}
         for span in intervals(problem):
             x0, x_dot = self.once(problem, (tolerance, span), lambda: equations.start(span[0], x))  # noqa: B023
-            x, steps, evaluations = self.solve(equations, span, x0, x_dot, tolerance)
+            x, steps, evaluations = self.solve(equations, span, x0, x_dot, tolerance, atol)
             counters["accepted"] += steps
             counters["rhs_evaluations"] += evaluations
         return *equations.end(x), counters
 
     def solve(
-        self, equations: _Index1, span: tuple[float, float], x0: np.ndarray, x_dot: np.ndarray, tolerance: float
+        self,
+        equations: _Index1,
+        span: tuple[float, float],
+        x0: np.ndarray,
+        x_dot: np.ndarray,
+        rtol: float,
+        atol: np.ndarray,
     ) -> tuple[np.ndarray, int, int]:
         """x at the end, steps, evaluations."""
         raise NotImplementedError
@@ -249,7 +261,7 @@ class SksundaeIda(_ImplicitPeer):
 
     linear_solver: str = "dense"
 
-    def solve(self, equations, span, x0, x_dot, tolerance):
+    def solve(self, equations, span, x0, x_dot, rtol, atol):
         from sksundae.ida import IDA
 
         def residual(t, x, x_dot, out):
@@ -263,8 +275,8 @@ class SksundaeIda(_ImplicitPeer):
             residual,
             jacfn=jacobian,
             algebraic_idx=equations.algebraic if equations.algebraic.size else None,
-            rtol=tolerance,
-            atol=tolerance,
+            rtol=rtol,
+            atol=atol,
             linsolver=self.linear_solver,
             max_num_steps=MAX_STEPS,
         )
@@ -280,7 +292,7 @@ class SolveDae(_ImplicitPeer):
 
     method: str = "Radau"  # or "BDF"
 
-    def solve(self, equations, span, x0, x_dot, tolerance):
+    def solve(self, equations, span, x0, x_dot, rtol, atol):
         from solve_dae.integrate import solve_dae
 
         result = solve_dae(
@@ -289,8 +301,8 @@ class SolveDae(_ImplicitPeer):
             x0,
             x_dot,
             method=self.method,
-            rtol=tolerance,
-            atol=tolerance,
+            rtol=rtol,
+            atol=atol,
             jac=lambda t, x, x_dot: tuple(matrix.copy() for matrix in equations.jacobians(t, x, x_dot)),
         )
         if not result.success:

@@ -154,7 +154,7 @@ class Study:
                 rows = [row for row in self.select(problem, method) if row.failure is None and row.error > 0]
                 style = "--" if method in self.peers else "-"
                 errors, times = [row.error for row in rows], [1e3 * row.seconds for row in rows]
-                marker = "osD^v<>ph*"[k % 10]
+                marker = "osD^v<>phX*"[k % 11]  # not 10 as the colours: no two curves look alike
                 ax.loglog(errors, times, style, color=f"C{k % 10}", marker=marker, markersize=4, label=method)
             ax.invert_xaxis()
             ax.set(title=problem, xlabel="mixed error at the end", ylabel="CPU time in ms")

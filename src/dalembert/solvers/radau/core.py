@@ -9,8 +9,8 @@ functions on a record `la` (dense: `dense.py`),
     solve_real(la, R, out)             σ = γ/h
     solve_complex(la, Rr, Ri, outr, outi)   σ = (α + iβ)/h
 
-so that every method of the family shares this file (`make_run`). Step control follows Hairer and Wanner [1]_, with the predictive
-controller of Gustafsson.
+so that every method of the family shares this file (`make_run`). Step control follows Hairer and Wanner [1]_, with the
+predictive controller of Gustafsson.
 
 References
 ----------
@@ -268,7 +268,7 @@ def make_error_estimate(solve_real):
 
     @device
     def estimate_error(la, ports, state):
-        """Embedded estimate (γ/h E − J)⁻¹ (k(x) + E Σ e_i Z_i / h); a second filtering on the first step and after rejections.
+        """Embedded estimate (γ/h E − J)⁻¹ (k(x) + E Σ e_i Z_i / h), filtered twice at the start and after rejections.
 
         Returns the norm, or −1 if a function cannot be evaluated, or −2 if one asked to stop.
         """

@@ -94,6 +94,13 @@ class RadauStepper:
             flag[core.LAST] = 1
         real[core.H] = real[core.H_OLD] = np.copysign(h, span)
 
+    def limit_first_step(self, h: float) -> None:
+        """Shorten the step that `start` has chosen."""
+        real = self.state.real
+        if 0 < h < abs(real[core.H]):
+            real[core.H] = real[core.H_OLD] = np.copysign(h, real[core.H])
+            self.state.flag[core.LAST] = 0
+
     def _first_step(self, span: float) -> float:
         """A step over which the solution changes by a small fraction; the controller does the rest."""
         state = self.state
@@ -121,8 +128,8 @@ class RadauStepper:
                 return error if isinstance(error, SimulationError | KeyboardInterrupt) else self._wrapped(error, t)
         if status == codes.TOO_MANY_STEPS:
             return TooManySteps(
-                f"{self.control.max_steps} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, loosen "
-                "rtol and atol, or look for a fast oscillation or a chattering input there."
+                f"{self.control.max_steps} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, "
+                "loosen rtol and atol, or look for a fast oscillation or a chattering input there."
             )
         if status in (codes.NOT_FINITE, codes.PORT_FAILED):
             return FunctionFailed(
@@ -132,17 +139,18 @@ class RadauStepper:
         if status == codes.SINGULAR or singular:
             culprit = singular or f"variable '{self.system.variables[int(self.algebra.singular[0])]}' has no pivot"
             return SingularMatrix(
-                f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a variable that no "
-                "equation determines, or a singular configuration."
+                f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a "
+                "variable that no equation determines, or a singular configuration."
             )
         if self.state.flag[core.REFUSED]:
             return FunctionFailed(
-                f"{self._not_finite()} beyond t = {t:.9g} (tried t = {self.state.real[core.FAILED_T]:.9g}), and no step size avoids it: "
-                "the solution may leave the domain of a function there (square root, logarithm, division)"
+                f"{self._not_finite()} beyond t = {t:.9g} (tried t = {self.state.real[core.FAILED_T]:.9g}), and no "
+                "step size avoids it: the solution may leave the domain of a function there (root, logarithm, division)"
             )
         return StepSizeTooSmall(
             f"the step size fell to {abs(self.state.real[core.H]):.2e} at t = {t:.9g}; the largest error is in "
-            f"'{self._worst_variable()}'. The solution may be discontinuous or singular there, or the tolerances too tight."
+            f"'{self._worst_variable()}'. The solution may be discontinuous or singular there, or the "
+            "tolerances too tight."
         )
 
     def _wrapped(self, error: BaseException, t: float) -> Exception:
@@ -171,14 +179,13 @@ class RadauStepper:
 
     def _singularity(self) -> str | None:
         """If (γ/h E − J) is numerically singular, the equation and variable that dominate its null spaces."""
-        system, state, la = self.system, self.state, self.algebra
+        system, state = self.system, self.state
         rows, columns = self.compiled.jacobian_pattern
         e_rows, e_columns = self.compiled.leading_pattern
         nonzeros = np.zeros(len(rows) + len(e_rows))
         both = np.concatenate([state.x, state.x_dot])
         if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
             return None
-        del la
         # a step size of the size of the motion, not the one that failed: tiny steps hide singular constraints
         speed = np.max(np.abs(state.x_dot), initial=0.0)
         h = (1 + np.max(np.abs(state.x), initial=0.0)) / max(speed, 1.0) * 1e-2
@@ -190,7 +197,9 @@ class RadauStepper:
         left, right, reciprocal = null_vector(matrix)
         if reciprocal > 1e-15:
             return None
-        return f"{system.equations[int(np.argmax(np.abs(left)))]} and variable '{system.variables[int(np.argmax(np.abs(right)))]}' are behind it"
+        equation = system.equations[int(np.argmax(np.abs(left)))]
+        variable = system.variables[int(np.argmax(np.abs(right)))]
+        return f"{equation} and variable '{variable}' are behind it"
 
     def _worst_variable(self) -> str:
         return self.system.variables[int(np.argmax(np.abs(self.state.error * self.state.scale)))]

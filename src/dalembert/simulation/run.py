@@ -1,137 +1,28 @@
-"""`simulate`: one function over all methods. Checks what it is given, finds consistent start values, drives the method's
-stepper from event to event, and hands everything computed to a `Solution`, also when something fails."""
+"""One simulation under way: segments between breakpoints, events, restarts; everything computed is kept."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, Interrupted, OptionError, SimulationError
+from dalembert.errors import DalembertError, Interrupted, SimulationError
 from dalembert.model import EquationsOfMotion, Model
-from dalembert.model.event import Event, as_events, trace_events
+from dalembert.model.event import Event, trace_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import InitialValues, consistent_initial_values, start_vectors
+from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
-from dalembert.solvers import resolve_method, status
-from dalembert.solvers.method import Tolerances
+from dalembert.solvers import status
 
-#: points per step at which event functions are looked at
-EVENT_SAMPLES = 6
 #: restarts at practically the same time after which events are taken to accumulate
-MOST_RESTARTS_AT_ONCE = 50
+MOST_RESTARTS_AT_ONCE = 12
 
 
-def simulate(
-    model: Model,
-    t_span: Sequence[float],
-    *,
-    p0: Any = None,
-    v0: Any = None,
-    r0: Any = None,
-    w0: Any = None,
-    s0: Any = None,
-    lam0: Any = None,
-    mu0: Any = None,
-    x0: Any = None,
-    method: Any = "auto",
-    rtol: Any = 1e-6,
-    atol: Any = 1e-8,
-    t_eval: Any = None,
-    first_step: float | None = None,
-    max_step: float | None = None,
-    max_steps: int = 1_000_000,
-    events: Any = None,
-    parameters: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    dense_output: bool = True,
-    progress: bool = False,
-    checkpoint: str | Path | None = None,
-) -> Solution:
-    """Integrate a model.
-
-    Parameters
-    ----------
-    model : EquationsOfMotion or QuasiLinearDAE
-    t_span : (float, float)
-        Start and end; the end may lie before the start.
-    p0, v0, r0, w0, s0, lam0, mu0, x0 : array or mapping of names to values
-        Start values. Positions (or x) are needed; velocities default to zero; multipliers, auxiliary variables and
-        contact points are computed.
-    method : str or options object
-        ``"auto"``, ``"radau5"``, or e.g. ``Radau5(formulation="index2")``.
-    rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
-        Tolerances of the local error.
-    t_eval : array, optional
-        Times at which the solution is given; default: the accepted steps.
-    first_step, max_step : float, optional
-    max_steps : int
-        Steps (also rejected ones) before giving up.
-    events : Event, function, or sequence of those
-    parameters, inputs : mappings, optional
-        Other values than the model's, without recompilation.
-    dense_output : bool
-        Keep the polynomials between the steps; without them and with t_eval, memory stays small.
-    progress : bool
-        Show a progress bar.
-    checkpoint : path, optional
-        Save what has been computed to this file every half minute and at the end.
-
-    Returns
-    -------
-    Solution
-
-    Raises
-    ------
-    SimulationError
-        Its subclass says what happened; `.solution` holds everything computed until then.
-
-    Examples
-    --------
-    >>> import dalembert as da
-    >>> pendulum = da.EquationsOfMotion(
-    ...     p=["x", "y"], mass=[1, 1], force=[0, -9.81], holonomic=lambda s: [s.x**2 + s.y**2 - 1])
-    >>> sol = da.simulate(pendulum, (0, 10), p0=[1, 0], rtol=1e-8)
-    >>> sol.at(3.0).p.shape
-    (2,)
-    >>> sol.max_residual("position") < 1e-8
-    True
-    """
-    if not isinstance(model, Model):
-        raise OptionError(f"simulate needs a model (EquationsOfMotion, QuasiLinearDAE), not {type(model).__name__}")
-    options = resolve_method(method)
-    t0, t1 = _time_span(t_span)
-    model = model.replace(parameters, inputs)
-    given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0}
-    given = {k: v for k, v in given.items() if v is not None}
-    system = options.system(model)
-    tolerances = _tolerances(system.variables, rtol, atol)
-    t_eval = _output_times(t_eval, t0, t1)
-    step_limit = _positive("max_step", max_step) or np.inf
-    first = _positive("first_step", first_step)
-    if not isinstance(max_steps, int | np.integer) or max_steps < 1:
-        raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
-    initial = consistent_initial_values(
-        model,
-        t0,
-        mode=options.initial_values,
-        rtol=float(np.min(tolerances.rtol)),
-        atol=float(np.min(tolerances.atol)),
-        **given,
-    )
-    event_list = as_events(events)
-    port = _event_port(model, system, event_list)
-    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, EVENT_SAMPLES)
-    run = _Run(model, stepper, event_list, port, options, t0, t1, t_eval, dense_output, tolerances)
-    run.bar = _progress_bar(t0, t1) if progress else None
-    run.checkpoint = Path(checkpoint) if checkpoint is not None else None
-    return run.go(initial, first)
-
-
-class _Run:
+class Run:
     """One simulation under way: segments between breakpoints, events, restarts, collected steps."""
 
     def __init__(self, model, stepper, events, port, options, t0, t1, t_eval, dense_output, tolerances):
@@ -241,7 +132,7 @@ class _Run:
             self.counts[number] += 1
             stops = bool(event.terminal) and self.counts[number] >= int(event.terminal)
             if not stops and event.action is None:
-                self._record(t + s * h, event, number, sign, _polynomial(c, s))
+                self._record(t + s * h, event, number, sign, polynomial(c, s))
                 continue
             root, x = self._step_to_root(t, h, c, s, number)
             self._record(root, event, number, sign, x)
@@ -260,8 +151,8 @@ class _Run:
         x_before = self._last_x()
         root = t + s * h
         # the polynomial gives x' at the start of the step well enough for Newton's matrix
-        x_dot = _derivative(c, -1.0) / h
-        kept = (np.array([root]), np.array([h * (1 + s)]), _shortened(c, s)[None])
+        x_dot = derivative(c, -1.0) / h
+        kept = (np.array([root]), np.array([h * (1 + s)]), shortened(c, s)[None])
         if abs(root - t_before) <= 64 * np.spacing(max(abs(t_before), abs(root))):
             self._keep(*kept)
             return root, kept[2][0, 0]
@@ -284,7 +175,7 @@ class _Run:
                 x = kept[2][-1, 0]
                 value = self._event_value(root, x, number)
                 ahead = kept[1][-1] * 1e-4
-                slope = (value - self._event_value(root - ahead, _polynomial(kept[2][-1], -1e-4), number)) / ahead
+                slope = (value - self._event_value(root - ahead, polynomial(kept[2][-1], -1e-4), number)) / ahead
                 if slope == 0 or not np.isfinite(slope):
                     break
                 correction = -value / slope
@@ -301,12 +192,13 @@ class _Run:
 
     def _act(self, event: Event, number: int, t: float, x: np.ndarray, end: float, restart: bool) -> None:
         """Change the state as the event's action says and restart there."""
+        since_last = abs(t - (self.restart_times[-1] if self.restart_times else self.t0))
         self.restart_times.append(t)
         recent = self.restart_times[-MOST_RESTARTS_AT_ONCE:]
-        if len(recent) == MOST_RESTARTS_AT_ONCE and abs(recent[-1] - recent[0]) <= 1e-9 * max(1e-3, abs(t)):
+        if len(recent) == MOST_RESTARTS_AT_ONCE and abs(recent[-1] - recent[0]) <= 1e-9 * abs(self.t1 - self.t0):
             raise SimulationError(
-                f"event '{event.name}' accumulates at t = {t:.9g} ({MOST_RESTARTS_AT_ONCE} restarts without progress): make it "
-                "terminal, or let its action bring the state to rest"
+                f"event '{event.name}' accumulates at t = {t:.9g} ({MOST_RESTARTS_AT_ONCE} restarts without progress): "
+                "make it terminal, or let its action bring the state to rest"
             )
         values = {kind: x[part].copy() for kind, part in self.stepper.system.slices.items()}
         theta = self.model.theta(t)
@@ -325,7 +217,9 @@ class _Run:
         x, x_dot = start_vectors(self.stepper.system, initial)
         self._jump(x)
         if restart and t != end:
+            # events that follow each other ever faster must not be stepped over
             self.stepper.start(t, x, x_dot, end, None)
+            self.stepper.limit_first_step(0.1 * since_last)
             self._set_event_values(t, x, number)
 
     def _changed(self, event: Event, values: dict[str, np.ndarray], changes: Any, t: float) -> dict[str, np.ndarray]:
@@ -344,7 +238,8 @@ class _Run:
             elif name in values:
                 if new.shape != values[name].shape:
                     raise SimulationError(
-                        f"the action of event '{event.name}' gives {new.size} values for {name}, which has {values[name].size}"
+                        f"the action of event '{event.name}' gives {new.size} values for {name}, "
+                        f"which has {values[name].size}"
                     )
                 values[name][:] = new
             else:
@@ -386,7 +281,7 @@ class _Run:
         if len(wanted):
             step = np.searchsorted(t * self.direction, wanted * self.direction, side="left")
             s = (wanted - t[step]) / h[step]
-            self.points.append((wanted, np.array([_polynomial(c[k], sk) for k, sk in zip(step, s, strict=True)])))
+            self.points.append((wanted, np.array([polynomial(c[k], sk) for k, sk in zip(step, s, strict=True)])))
         self.next_output = last
 
     def _jump(self, x: np.ndarray) -> None:
@@ -444,118 +339,15 @@ class _Run:
             names={kind: tuple(system.variables[part]) for kind, part in system.slices.items()}, trajectory=trajectory,
             stats=Statistics(**self.stepper.counters, seconds=time.perf_counter() - self.begin),
             events=EventLog(self.occurrences, names=[event.name for event in self.events]),
-            status=state, message=message, parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
+            status=state, message=message, parameters=self.model.parameters, t_eval=t_eval,
+            initial=dict(self.initial.values),
         )  # fmt: skip
         if self.checkpoint is not None and state != "running":
             solution.save(self.checkpoint)
         return solution
 
 
-# -- polynomials in s ----------------------------------------------------------------------------------------------
-
-
-def _polynomial(c: np.ndarray, s: float) -> np.ndarray:
-    total = c[-1].copy()
-    for row in c[-2::-1]:
-        total = total * s + row
-    return total
-
-
-def _derivative(c: np.ndarray, s: float) -> np.ndarray:
-    total = (len(c) - 1) * c[-1]
-    for k in range(len(c) - 2, 0, -1):
-        total = total * s + k * c[k]
-    return total
-
-
-def _shortened(c: np.ndarray, end: float) -> np.ndarray:
-    """The polynomial of the part of a step up to s = end, in its own s ∈ [−1, 0]."""
-    from math import comb
-
-    width = 1 + end
-    out = np.zeros_like(c)
-    for k in range(len(c)):
-        for j in range(k + 1):
-            out[j] += comb(k, j) * end ** (k - j) * width**j * c[k]
-    return out
-
-
-# -- arguments -----------------------------------------------------------------------------------------------------
-
-
-def _time_span(t_span: Any) -> tuple[float, float]:
-    try:
-        t0, t1 = (float(t) for t in t_span)
-    except (TypeError, ValueError):
-        raise OptionError(f"t_span must be two numbers (start, end), not {t_span!r}") from None
-    if not (np.isfinite(t0) and np.isfinite(t1)):
-        raise OptionError(f"t_span = ({t0}, {t1}) must be finite")
-    return t0, t1
-
-
-def _positive(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}={value!r} is not a number") from None
-    if not number > 0:
-        raise OptionError(f"{name}={value!r} must be positive")
-    return number
-
-
-def _tolerances(variables: Sequence[str], rtol: Any, atol: Any) -> Tolerances:
-    smallest = 1e-14
-    arrays = []
-    for name, given, default, least in (("rtol", rtol, 1e-6, smallest), ("atol", atol, 1e-8, 0.0)):
-        array = np.full(len(variables), default)
-        if isinstance(given, Mapping):
-            for variable, value in given.items():
-                if variable not in variables:
-                    raise OptionError(f"{name}: {explain_unknown(variable, variables)}")
-                array[list(variables).index(variable)] = value
-        else:
-            try:
-                given = np.asarray(given, float)
-            except (TypeError, ValueError):
-                raise OptionError(
-                    f"{name}={given!r} must be a number, an array or a mapping of names to numbers"
-                ) from None
-            if given.ndim and given.shape != array.shape:
-                raise OptionError(
-                    f"{name} has shape {given.shape}; the {len(variables)} unknowns are {', '.join(variables)}"
-                )
-            array[:] = given
-        if not (np.isfinite(array).all() and (array > least).all()):
-            bad = int(np.argmax(~(np.isfinite(array) & (array > least))))
-            raise OptionError(f"{name} = {array[bad]} for '{variables[bad]}' must be finite and greater than {least:g}")
-        arrays.append(array)
-    return Tolerances(*arrays)
-
-
-def _output_times(t_eval: Any, t0: float, t1: float) -> np.ndarray | None:
-    if t_eval is None:
-        return None
-    try:
-        times = np.array(t_eval, float).ravel()
-    except (TypeError, ValueError):
-        raise OptionError(f"t_eval must be an array of times, not {t_eval!r}") from None
-    direction = 1 if t1 >= t0 else -1
-    if not np.isfinite(times).all():
-        raise OptionError("t_eval contains values that are not finite")
-    if (np.diff(times) * direction <= 0).any():
-        k = int(np.argmax(np.diff(times) * direction <= 0))
-        raise OptionError(
-            f"t_eval must be strictly {'increasing' if direction > 0 else 'decreasing'}: {times[k]:.9g} is followed by {times[k + 1]:.9g}"
-        )
-    outside = times[((times - t0) * direction < 0) | ((times - t1) * direction > 0)]
-    if outside.size:
-        raise OptionError(f"t_eval contains {outside[0]:.9g}, outside of the interval from {t0:.9g} to {t1:.9g}")
-    return times
-
-
-def _event_port(model: Model, system, events: list[Event]):
+def event_port(model: Model, system, events: list[Event]):
     if not events:
         return None
     from dalembert.compile.system import expression_port
@@ -569,25 +361,3 @@ def _event_port(model: Model, system, events: list[Event]):
                 [event.function for event in events],
             )
         return model.cache[key][0]
-
-
-def _progress_bar(t0: float, t1: float) -> Callable[[float], None]:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("t = {task.fields[time]:.4g}"),
-        BarColumn(),
-        "{task.percentage:>3.0f}%",
-        TimeRemainingColumn(),
-        transient=True,
-    )
-    task = bar.add_task("simulate", total=1.0, time=t0)
-    bar.start()
-
-    def update(t: float) -> None:
-        if np.isnan(t):
-            bar.stop()
-        else:
-            bar.update(task, completed=(t - t0) / (t1 - t0) if t1 != t0 else 1.0, time=t)
-
-    return update

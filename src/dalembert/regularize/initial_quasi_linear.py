@@ -1,0 +1,92 @@
+"""Consistent initial values of quasi-linear DAEs E(x,t) x' = k(x,t), 0 = h(x,t)."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import InconsistentInitialValues
+from dalembert.model import QuasiLinearDAE
+from dalembert.model.evaluate import PointFunction
+from dalembert.model.kinematics import first, jacobian
+from dalembert.regularize.newton import nearest_solution
+
+
+def quasi_linear_start(
+    model: QuasiLinearDAE, t: float, x0: np.ndarray, mode: str, rtol: float, atol: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """x and x': x satisfies the algebraic equations and h; x' follows from E x' = k and their derivatives.
+
+    The algebraic equations are the combinations Nᵀ k = 0 with N the left null space of E(x0). The derivatives of
+    variables that occur nowhere differentiated, and of DAEs of higher index, are the smallest that fit.
+    """
+    function, theta = _function(model), model.theta(t)
+    E = function(t, {"x": x0}, theta)[0]
+    if not np.isfinite(E).all():
+        raise InconsistentInitialValues(f"the leading matrix is not finite at the start values, t = {t:.9g}")
+    U, S, _ = np.linalg.svd(E)
+    rank = int((1e-12 * S.max(initial=1e-300) < S).sum())
+    N = U[:, rank:]
+    x = x0 if mode == "trust" else _algebraic(model, function, t, theta, x0, E, N)
+    change, weight = np.abs(x - x0), atol + rtol * np.abs(x0)
+    worst = int(np.argmax(change / weight))
+    if mode == "check" and change[worst] > weight[worst]:
+        raise InconsistentInitialValues(
+            f"the start values violate the algebraic equations at t = {t:.9g}: '{model.names('x')[worst]}' would have "
+            f'to change by {change[worst]:.3e}. Correct it, or let initial_values="correct" do it.'
+        )
+    E, k, k_x, _, h_x, k_t, h_t = function(t, {"x": x}, theta)
+    A = np.vstack([E, N.T @ k_x, h_x])
+    b = np.concatenate([k.ravel(), -N.T @ k_t.ravel(), -h_t.ravel()])
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        bad = int(np.argmax(~np.isfinite(k.ravel()))) if not np.isfinite(k).all() else None
+        name = f"equation {bad + 1}" if bad is not None else "a derivative of the equations"
+        raise InconsistentInitialValues(f"{name} is not finite at the start values, t = {t:.9g}; check the model there")
+    return x.copy(), np.linalg.lstsq(A, b, rcond=1e-12)[0]
+
+
+def _function(model: QuasiLinearDAE) -> PointFunction:
+    """E, k, k_x, h, h_x, and the partial derivatives of k and h by time."""
+    with model.lock:
+        if "initial" not in model.cache:
+            graph = model.graph
+            outputs = [graph.value("leading"), graph.value("rhs"), jacobian(graph, "rhs", "x")]
+            if model.n_constraints:
+                outputs += [graph.value("constraints"), jacobian(graph, "constraints", "x")]
+            else:
+                outputs += [ca.SX(0, 1), ca.SX(0, graph.size("x"))]
+            outputs.append(first(graph, "rhs", {}))
+            outputs.append(first(graph, "constraints", {}) if model.n_constraints else ca.SX(0, 1))
+            model.cache["initial"] = PointFunction(model, outputs)
+        return model.cache["initial"]
+
+
+def _algebraic(
+    model, function: PointFunction, t: float, theta: np.ndarray, x0: np.ndarray, E: np.ndarray, N: np.ndarray
+):
+    """Solve the algebraic equations, changing algebraic variables only if that can work, so that given states stay."""
+    names = [f"algebraic equation {i + 1}" for i in range(N.shape[1])]
+    names += [f"constraint {i + 1}" for i in range(model.n_constraints)]
+    if not names:
+        return x0
+
+    def restricted(columns: np.ndarray):
+        def residual(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            point = x0.copy()
+            point[columns] = z
+            _, k, k_x, h, h_x, _, _ = function(t, {"x": point}, theta)
+            return np.concatenate([N.T @ k.ravel(), h.ravel()]), np.vstack([N.T @ k_x, h_x])[:, columns]
+
+        return residual
+
+    algebraic, every = ~np.any(np.abs(E) > 0, axis=0), np.ones(len(x0), bool)
+    for columns in (algebraic, every):
+        x = x0.copy()
+        try:
+            x[columns] = nearest_solution(restricted(columns), x0[columns], names, "x", t)
+        except InconsistentInitialValues:
+            if columns is every:
+                raise
+            continue
+        return x
+    return x0

@@ -1,0 +1,79 @@
+"""Small nonlinear problems of consistent initial values: Newton's method with minimum-norm steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
+
+from dalembert.errors import InconsistentInitialValues
+
+ITERATIONS = 40
+UNIT = float(np.finfo(float).eps)
+
+#: z -> residual, Jacobian
+Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], what: str, t: float) -> np.ndarray:
+    """Solve residual(z) = 0, usually with fewer equations than unknowns, by the smallest corrections.
+
+    Steps are damped when the residual grows; iteration ends when they are lost in rounding. `names` name the
+    equations, `what` the unknowns, for the error that is raised when no solution is found.
+    """
+    residual, J = function(z)
+    before = np.inf
+    for _ in range(ITERATIONS):
+        if not (np.isfinite(residual).all() and np.isfinite(J).all()):
+            break
+        if (np.abs(residual) <= UNIT * (np.abs(J) @ np.abs(z))).all():  # nothing but rounding is left
+            return z
+        step = np.linalg.lstsq(J, -residual, rcond=1e-12)[0]
+        size, scale, norm = np.abs(step).max(initial=0.0), 1 + np.abs(z).max(initial=0.0), np.linalg.norm(residual)
+        # converged only if the linearized equations can be met: contradictory ones cannot
+        unmet = np.linalg.norm(J @ step + residual)
+        solvable = unmet <= 1e-8 * norm + 1e-13 * (1 + np.abs(J).max(initial=0) * scale)
+        if solvable and (size <= 2 * UNIT * scale or (size <= 1e-12 * scale and size >= 0.5 * before)):
+            return z
+        damped = _damped_step(function, z, step, norm, accept_any=size <= 1e-8 * scale)
+        if damped is None:
+            break
+        z, residual, J = damped
+        before = size
+    guilty = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
+    raise InconsistentInitialValues(
+        f"no consistent values of {what} were found near the given ones at t = {t:.9g}: {names[guilty]} keeps a "
+        f"residual of {residual[guilty]:.3e}. Check the start values, and whether constraints contradict each other."
+    )
+
+
+def _damped_step(function: Function, z: np.ndarray, step: np.ndarray, norm: float, accept_any: bool):
+    damping = 1.0
+    while damping > 1e-4:
+        trial = z + damping * step
+        residual, J = function(trial)
+        if np.isfinite(residual).all() and (accept_any or np.linalg.norm(residual) <= norm * (1 - 0.1 * damping)):
+            return trial, residual, J
+        damping /= 2
+    return None
+
+
+def solve_or_least_squares(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
+    """A⁻¹ b and the rank of A; the minimum-norm least-squares solution if A is singular."""
+    if not b.size:
+        return b.copy(), 0
+    lu, pivots, info = dgetrf(A)
+    if info == 0 and dgecon(lu, np.abs(A).sum(axis=0).max())[0] > 1e-13:
+        return dgetrs(lu, pivots, b)[0], len(b)
+    step, _, rank, _ = np.linalg.lstsq(A, b, rcond=1e-13)
+    return step, int(rank)
+
+
+def null_space_names(A: np.ndarray, names: Sequence[str]) -> str:
+    """The rows that dominate the left null space of A (or, if it has none, the direction nearest to one)."""
+    U, S, _ = np.linalg.svd(A)
+    small = 1e-12 * S[0] >= S
+    weight = np.abs(U[:, small] if small.any() else U[:, -1:]).max(axis=1)
+    guilty = [i for i in np.argsort(-weight)[:3] if weight[i] > 0.1 * weight.max()]
+    return ", ".join(names[i] for i in guilty)

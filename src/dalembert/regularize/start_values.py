@@ -1,0 +1,67 @@
+"""Start values as users give them, p0=[...] or p0={"x": 1.0}, turned into arrays; all faults are collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.model import KINDS, EquationsOfMotion, Model
+from dalembert.model.namespace import explain_unknown
+
+
+def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], set[str]]:
+    """Arrays for every vector of the model (zero where nothing is given), and which vectors were given."""
+    kinds = KINDS if isinstance(model, EquationsOfMotion) else ("x",)
+    allowed = [f"{kind}0" for kind in kinds]
+    faults = [explain_unknown(key, allowed) for key in given if key not in allowed]
+    values: dict[str, np.ndarray] = {}
+    known: set[str] = set()
+    for kind in kinds:
+        names, value = model.names(kind), given.get(f"{kind}0")
+        values[kind] = np.zeros(len(names))
+        if value is None:
+            if kind in ("p", "x"):
+                faults.append(f"{kind}0= is missing: start values for {', '.join(names)}")
+            continue
+        known.add(kind)
+        if isinstance(value, Mapping):
+            _from_mapping(kind, names, value, values[kind], faults)
+        else:
+            _from_array(kind, names, value, values[kind], faults)
+    if faults:
+        raise ModelError(f"start values of model '{model.name}'", faults)
+    return values, known
+
+
+def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.ndarray, faults: list[str]) -> None:
+    for name, value in given.items():
+        if name not in names:
+            faults.append(f"{kind}0: {explain_unknown(name, names)}")
+            continue
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            faults.append(f"{kind}0['{name}'] = {value!r} is not a number")
+            continue
+        if not np.isfinite(number):
+            faults.append(f"{kind}0: the start value of '{name}' is {number}")
+        out[names.index(name)] = number
+
+
+def _from_array(kind: str, names: tuple[str, ...], given: Any, out: np.ndarray, faults: list[str]) -> None:
+    try:
+        array = np.array(given, dtype=float).ravel()
+    except (TypeError, ValueError):
+        faults.append(f"{kind}0 = {given!r} is not an array of numbers")
+        return
+    if array.size != len(names):
+        listed = f": {', '.join(names)}" if names else ""
+        faults.append(f"{kind}0 has {array.size} values; the model has {len(names)}{listed}")
+        return
+    for name, number in zip(names, array, strict=True):
+        if not np.isfinite(number):
+            faults.append(f"{kind}0: the start value of '{name}' is {number}")
+    out[:] = array

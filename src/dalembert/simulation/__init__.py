@@ -1,0 +1,149 @@
+"""`simulate`: one function over all methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import OptionError
+from dalembert.model import Model
+from dalembert.model.event import as_events
+from dalembert.regularize import consistent_initial_values
+from dalembert.simulation.arguments import output_times, positive, time_span, tolerance_arrays
+from dalembert.simulation.run import Run, event_port
+from dalembert.solution import Solution
+from dalembert.solvers import resolve_method
+
+#: points per step at which event functions are looked at
+EVENT_SAMPLES = 6
+
+
+def simulate(
+    model: Model,
+    t_span: Sequence[float],
+    *,
+    p0: Any = None,
+    v0: Any = None,
+    r0: Any = None,
+    w0: Any = None,
+    s0: Any = None,
+    lam0: Any = None,
+    mu0: Any = None,
+    x0: Any = None,
+    method: Any = "auto",
+    rtol: Any = 1e-6,
+    atol: Any = 1e-8,
+    t_eval: Any = None,
+    first_step: float | None = None,
+    max_step: float | None = None,
+    max_steps: int = 1_000_000,
+    events: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    dense_output: bool = True,
+    progress: bool = False,
+    checkpoint: str | Path | None = None,
+) -> Solution:
+    """Integrate a model.
+
+    Parameters
+    ----------
+    model : EquationsOfMotion or QuasiLinearDAE
+    t_span : (float, float)
+        Start and end; the end may lie before the start.
+    p0, v0, r0, w0, s0, lam0, mu0, x0 : array or mapping of names to values
+        Start values. Positions (or x) are needed; velocities default to zero; multipliers, auxiliary variables and
+        contact points are computed.
+    method : str or options object
+        ``"auto"``, ``"radau5"``, or e.g. ``Radau5(formulation="index2")``.
+    rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
+        Tolerances of the local error.
+    t_eval : array, optional
+        Times at which the solution is given; default: the accepted steps.
+    first_step, max_step : float, optional
+    max_steps : int
+        Steps (also rejected ones) before giving up.
+    events : Event, function, or sequence of those
+    parameters, inputs : mappings, optional
+        Other values than the model's, without recompilation.
+    dense_output : bool
+        Keep the polynomials between the steps; without them and with t_eval, memory stays small.
+    progress : bool
+        Show a progress bar.
+    checkpoint : path, optional
+        Save what has been computed to this file every half minute and at the end.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    SimulationError
+        Its subclass says what happened; `.solution` holds everything computed until then.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> pendulum = da.EquationsOfMotion(
+    ...     p=["x", "y"], mass=[1, 1], force=[0, -9.81], holonomic=lambda s: [s.x**2 + s.y**2 - 1])
+    >>> sol = da.simulate(pendulum, (0, 10), p0=[1, 0], rtol=1e-8)
+    >>> sol.at(3.0).p.shape
+    (2,)
+    >>> sol.max_residual("position") < 1e-8
+    True
+    """
+    if not isinstance(model, Model):
+        raise OptionError(f"simulate needs a model (EquationsOfMotion, QuasiLinearDAE), not {type(model).__name__}")
+    options = resolve_method(method)
+    t0, t1 = time_span(t_span)
+    model = model.replace(parameters, inputs)
+    given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0}
+    given = {k: v for k, v in given.items() if v is not None}
+    system = options.system(model)
+    tolerances = tolerance_arrays(system.variables, rtol, atol)
+    t_eval = output_times(t_eval, t0, t1)
+    step_limit = positive("max_step", max_step) or np.inf
+    first = positive("first_step", first_step)
+    if not isinstance(max_steps, int | np.integer) or max_steps < 1:
+        raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
+    initial = consistent_initial_values(
+        model,
+        t0,
+        mode=options.initial_values,
+        rtol=float(np.min(tolerances.rtol)),
+        atol=float(np.min(tolerances.atol)),
+        **given,
+    )
+    event_list = as_events(events)
+    port = event_port(model, system, event_list)
+    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, EVENT_SAMPLES)
+    run = Run(model, stepper, event_list, port, options, t0, t1, t_eval, dense_output, tolerances)
+    run.bar = progress_bar(t0, t1) if progress else None
+    run.checkpoint = Path(checkpoint) if checkpoint is not None else None
+    return run.go(initial, first)
+
+
+def progress_bar(t0: float, t1: float) -> Callable[[float], None]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("t = {task.fields[time]:.4g}"),
+        BarColumn(),
+        "{task.percentage:>3.0f}%",
+        TimeRemainingColumn(),
+        transient=True,
+    )
+    task = bar.add_task("simulate", total=1.0, time=t0)
+    bar.start()
+
+    def update(t: float) -> None:
+        if np.isnan(t):
+            bar.stop()
+        else:
+            bar.update(task, completed=(t - t0) / (t1 - t0) if t1 != t0 else 1.0, time=t)
+
+    return update
