@@ -25,6 +25,7 @@ from dalembert.studies.peers import CasadiIdas
 
 ERROR = 1e-6  # on Andrews' mechanism
 REPEAT = 15
+SPEED_UP = 1.6  # by the second of two cores
 
 missed: list[str] = []
 undecided: list[str] = []
@@ -166,54 +167,61 @@ def first_run() -> None:
 # -- (e) ---------------------------------------------------------------------------------------------------------------
 
 
-def timed_pool(count: int, work: Callable[[int], object], runs: int) -> tuple[float, float, list]:
-    """Wall and CPU seconds of `runs` calls on `count` threads, and their results."""
+def timed_pool(count: int, work: Callable[[int], object], runs: range) -> tuple[float, float, list]:
+    """Wall seconds and CPU seconds of `runs` on `count` threads, and their results."""
     with ThreadPoolExecutor(count) as pool:
         wall, cpu = time.perf_counter(), time.process_time()
-        results = list(pool.map(work, range(runs)))
+        results = list(pool.map(work, runs))
         return time.perf_counter() - wall, time.process_time() - cpu, results
 
 
-def second_core() -> float:
-    """What the machine gives two threads at this moment: the speed-up of plain C code that needs no GIL."""
-    data = bytes(4 << 20)
-    one, two = (timed_pool(count, lambda _: hashlib.sha256(data).digest(), 60)[0] for count in (1, 2))
-    return one / two
-
-
 def threads() -> None:
-    """1000 runs on threads: the kernels release the GIL."""
-    problem = da.problems.pendulum()
-    runs, t_end, tolerance = 1000, 10.0, 1e-8
-    print(f"{runs} pendulum runs to t = {t_end:g} at tolerance {tolerance:.0e} on a thread pool")
+    """The kernels release the GIL, but Python's share of a run does not: so runs of two lengths, both with the goal."""
+    for t_end in (da.problems.pendulum().t_end, 10.0):
+        thread_pool(t_end)
 
-    def once(k: int) -> float:
+
+def thread_pool(t_end: float) -> None:
+    """1000 runs on threads, in blocks of 100 of which the best counts."""
+    problem = da.problems.pendulum()
+    runs, block, tolerance = 1000, 100, 1e-8
+    print(f"{runs} pendulum runs to t = {t_end:g} at tolerance {tolerance:.0e} on a thread pool, best block of {block}")
+
+    def simulate(k: int) -> float:
         start = problem.start() | {"v0": [0.0, -1e-3 * k]}
         solution = da.simulate(problem.model, (0.0, t_end), **start, method=da.Radau5(), rtol=tolerance, atol=tolerance)
         return solution.p[-1, 0]
 
-    once(0)
-    before = second_core()
-    one, cpu_one, results_one = timed_pool(1, once, runs)
-    two, cpu_two, results_two = timed_pool(2, once, runs)
-    control = min(before, second_core())
-    note("1 thread: wall time", one, "s", f"CPU time / wall time {cpu_one / one:.2f}")
-    note("2 threads: wall time", two, "s", f"CPU time / wall time {cpu_two / two:.2f}")
-    note("control: speed-up of plain C code without the GIL", control, "")
-    if results_one != results_two:
+    data = bytes(4 << 20)
+
+    def plain_c(k: int) -> bytes:
+        return hashlib.sha256(data).digest()
+
+    simulate(0)
+    best: dict[tuple[str, int], tuple[float, float]] = {}
+    results: dict[int, list] = {1: [], 2: []}
+    for first in range(0, runs, block):
+        for count in (1, 2):
+            *times, values = timed_pool(count, simulate, range(first, first + block))
+            results[count] += values
+            *control, _ = timed_pool(count, plain_c, range(20))
+            for what, (wall, cpu) in (("runs", times), ("control", control)):
+                best[what, count] = min(best.get((what, count), (wall, cpu)), (wall, cpu))
+    for count in (1, 2):
+        wall, cpu = best["runs", count]
+        note(f"threads: {count}", 1e3 * wall / block, "ms", f"a run, CPU time / wall time {cpu / wall:.2f}")
+    speed_up, control = (best[what, 1][0] / best[what, 2][0] for what in ("runs", "control"))
+    note("control: speed-up of plain C code that needs no GIL", control, "")
+    if results[1] != results[2]:
         missed.append("threads give the same results")
         print("  results differ between 1 and 2 threads                       MISSED")
-    if one / two < 1.6 and control < 1.75:
+    what = f"speed-up by the second thread, runs to t = {t_end:g}"
+    if speed_up < SPEED_UP and control < 1.8:
         # one core, or another process on the second one: that says nothing about this package
-        note(
-            "speed-up by the second thread",
-            one / two,
-            "",
-            "goal >= 1.6   UNDECIDED: the machine has no second core free",
-        )
-        undecided.append("speed-up by the second thread")
-        return
-    figure("speed-up by the second thread", one / two, "", 1.6, at_least=True)
+        note(what, speed_up, "", f"goal >= {SPEED_UP}   UNDECIDED: no second core was free")
+        undecided.append(what)
+    else:
+        figure(what, speed_up, "", SPEED_UP, at_least=True)
 
 
 def main() -> int:

@@ -23,9 +23,10 @@ def test_output_times_are_met_exactly_and_interpolated():
 
 def test_output_without_polynomials_is_the_same():
     problem = da.problems.car_axis()
-    times = np.linspace(0.5, 3, 11)
-    kept, dropped = (problem.simulate(t_eval=times, dense_output=d) for d in (True, False))
-    np.testing.assert_allclose(kept.x, dropped.x, rtol=0, atol=1e-13)
+    for times in (np.linspace(0.5, 3, 11), np.linspace(0, 3, 7), [0.0], [3.0], []):
+        kept, dropped = (problem.simulate(t_eval=times, dense_output=d) for d in (True, False))
+        assert kept.t.tolist() == dropped.t.tolist() == list(times)
+        np.testing.assert_allclose(kept.x, dropped.x, rtol=0, atol=1e-13)
     with pytest.raises(da.OptionError, match="dense_output=True"):
         dropped.at(1.234)
 

@@ -210,3 +210,55 @@ def test_counters_are_consistent():
     # three residuals per Newton iteration and one or two per error estimate
     steps = stats.accepted + stats.error_rejections
     assert 3 * stats.back_substitutions + steps <= stats.rhs_evaluations <= 3 * stats.back_substitutions + 2 * steps + 9
+
+
+@pytest.mark.parametrize("formulation", ["ggl", "index2", "index3", "index1"])
+def test_errors_of_newtons_method_do_not_stop_the_steps(formulation):
+    """A blade on a circle: so smooth that the second step is long; what is left of its constraint must not count as an
+    error of the third."""
+    blade = da.EquationsOfMotion(
+        p=["x", "y", "phi"], mass=[1, 1, 0.1], force=[0, 0, 0],
+        nonholonomic=lambda s: [-np.sin(s.phi) * s.x_dot + np.cos(s.phi) * s.y_dot],
+    )  # fmt: skip
+    for tolerance in (1e-6, 1e-7, 1e-8, 1e-9):
+        sol = da.simulate(
+            blade,
+            (0, np.pi),
+            p0=[0, 0, 0],
+            v0=[1, 0, 1],
+            rtol=tolerance,
+            atol=1e-8,
+            method=da.Radau5(formulation=formulation),
+        )
+        np.testing.assert_allclose(sol.p[-1], [0, 2, np.pi], atol=1e3 * tolerance)
+        assert sol.stats.error_rejections < 10
+
+
+def test_large_systems_use_lapack():
+    """A chain of 20 oscillators: matrices beyond the size where LAPACK takes over; its sum moves freely."""
+    n = 20
+    coupling = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    coupling[0, 0] = coupling[-1, -1] = 1
+    model = da.EquationsOfMotion(
+        p=[f"q{i}" for i in range(n)], mass=np.ones(n), force=lambda s: -coupling @ s.p - 0.1 * coupling @ s.v,
+        holonomic=lambda s: [s.p[i] + s.p[i + 1] - 2 * s.p[i + 2] for i in range(0, 12, 3)],
+    )  # fmt: skip
+    v0 = np.zeros(n)
+    with pytest.warns(da.InitialValuesCorrected):
+        sols = [
+            da.simulate(
+                model, (0, 2), p0=np.arange(n) * 0.1, v0=v0, rtol=1e-9, atol=1e-9, method=da.Radau5(formulation=f)
+            )
+            for f in ("index2", "ggl", "index1")
+        ]
+    for sol in sols:
+        np.testing.assert_allclose(sol.p[-1], sols[0].p[-1], atol=1e-6)
+
+
+def test_repr_shows_what_differs_from_the_defaults():
+    assert repr(da.Radau5()) == "Radau5()"
+    assert repr(da.Radau5(formulation="index2", safety=0.8)) == "Radau5(formulation='index2', safety=0.8)"
+    with pytest.raises(da.OptionError, match="no option 'formultion'; did you mean 'formulation'"):
+        da.Radau5(formultion="ggl")
+    with pytest.raises(da.OptionError, match="by name"):
+        da.Radau5("ggl")

@@ -36,6 +36,18 @@ class Slow:
         return np.array(problem.reference.p), np.array(problem.reference.v), {"accepted": 1}
 
 
+class SlowAtFirst(Slow):
+    """A method that compiles something in its first run."""
+
+    ready = False
+
+    def run(self, problem, tolerance):
+        if not self.ready:
+            self.ready = True
+            return super().run(problem, tolerance)
+        return np.array(problem.reference.p), np.array(problem.reference.v), {}
+
+
 class NotFinite:
     def run(self, problem, tolerance):
         return np.full(len(problem.p0), np.nan), np.array(problem.v0), {}
@@ -91,6 +103,12 @@ def test_methods_that_take_too_long_are_skipped_with_a_reason():
     assert done.accepted == 1
     assert done.rhs_evaluations is None
     assert skipped.failure.startswith("Skipped: tolerance 1e-03 took 0.0")
+
+
+def test_time_for_compilation_skips_nothing():
+    study = work_precision(["pendulum"], {"compiles": SlowAtFirst()}, [1e-3, 1e-4], repeat=1, patience=0.02)
+    assert not study.failures
+    assert max(row.seconds for row in study.rows) < 0.02
 
 
 def test_best_is_the_cheapest_row_that_reaches_the_error():

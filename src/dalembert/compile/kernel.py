@@ -34,6 +34,11 @@ device = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _compiled = 0  # kernels that were not in the cache, in this process
 
 
+def record(cls: type) -> types.NamedTuple:
+    """The numba type of a NamedTuple class whose annotations are numba types."""
+    return types.NamedTuple(list(cls.__annotations__.values()), cls)
+
+
 @intrinsic
 def call_port(typingctx, address, t, x, theta, out):
     """Call the port at `address`: t is float64, the others uintp (`array.ctypes.data`). Returns its status, int32."""

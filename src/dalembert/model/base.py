@@ -148,6 +148,18 @@ class Model:
         u = np.zeros((3, len(self._inputs))) if t is None or not self._inputs else self.input_values(t)
         return np.concatenate([self.graph.parameter_values, u.ravel()])
 
+    def thetas(self, t: np.ndarray) -> np.ndarray:
+        """`theta` at many times, as columns."""
+        t = np.asarray(t, float)
+        constant = np.repeat(self.graph.parameter_values[:, None], len(t), axis=1)
+        if not self._inputs:
+            return constant
+        if any(traced.sx is None for traced in self._inputs.values()) or len(t) == 0:
+            return np.concatenate([constant, np.array([self.input_values(time).ravel() for time in t]).reshape(len(t), -1).T])
+        # a CasADi function takes a row of times at once: three rows for each input
+        rows = np.array([np.array(traced.sx(t[None, :]), float) for traced in self._inputs.values()])
+        return np.concatenate([constant, rows.transpose(1, 0, 2).reshape(-1, len(t))])
+
     def input_values(self, t: float) -> np.ndarray:
         """u, u', u'' at time t as three rows."""
         columns = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -43,10 +44,15 @@ class System:
         moving = ca.vertcat(self.x, graph.t, graph.u, graph.du, graph.ddu)
         return not ca.depends_on(self.leading, moving) and not graph.externals_in(self.leading)
 
-    @property
+    @cached_property
     def differential(self) -> np.ndarray:
         """Mask of the variables whose derivative occurs."""
         return np.diff(self.leading.sparsity().colind()) > 0
+
+    @cached_property
+    def differential_equations(self) -> np.ndarray:
+        """Mask of the equations in which a derivative occurs."""
+        return np.diff(self.leading.sparsity().T.colind()) > 0
 
     def eliminable(self) -> list[tuple[int, int]]:
         """Pairs (row, variable) of equations x_j' = k_i in which k_i contains no eliminated variable.

@@ -49,6 +49,9 @@ class Run:
         self.initial = initial
         self.start_x, x_dot = start_vectors(self.stepper.system, initial)
         self.begin = time.perf_counter()
+        if not self.dense and self.t_eval is not None and self.t_eval[:1].tolist() == [self.t0]:
+            self.points.append((self.t_eval[:1], self.start_x[None].copy()))
+            self.next_output = 1
         try:
             self._integrate(self.start_x, x_dot, first_step)
         except KeyboardInterrupt as interrupt:
@@ -119,7 +122,10 @@ class Run:
 
     def _handle_events(self, t: float, h: float, c: np.ndarray, end: float) -> bool:
         """Deal with the roots in the last step. Returns True if the simulation ends here."""
-        from dalembert.solvers.roots import locate_roots
+        from dalembert.compile.kernel import announce
+
+        with announce():
+            from dalembert.solvers.roots import locate_roots
 
         scan = self.stepper.scan
         which, where, rising = np.zeros(64, np.int64), np.zeros(64), np.zeros(64, np.int64)
@@ -327,8 +333,7 @@ class Run:
                 restart_x=np.array(self.restart_x).reshape(-1, n),
             )
         else:
-            first = self.t_eval[:1][self.t_eval[:1] == self.t0]
-            parts = [(first, self.start_x[None][: len(first)]), *self.points]
+            parts = [(np.zeros(0), np.zeros((0, n))), *self.points]
             t, x = (np.concatenate(p) for p in zip(*parts, strict=True))
             trajectory = Trajectory.from_points(t, x, interval=(self.t0, self._reached()))
         t_eval = self.t_eval

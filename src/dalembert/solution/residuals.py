@@ -119,7 +119,7 @@ def _evaluate(model: Model, rows: ca.SX, t: np.ndarray, values: Values) -> np.nd
     if not rows.numel() or not len(t):
         return np.zeros((len(t), rows.numel()))
     if model.inputs:
-        theta = np.column_stack([model.theta(time) for time in t])
+        theta = model.thetas(t)
     else:
         theta = np.repeat(model.theta()[:, None], len(t), axis=1)
     return PointFunction(model, [rows]).many(t, values, theta)[0]

@@ -46,19 +46,23 @@ class Stepper(Protocol):
 
 
 class MethodOptions:
-    """Base of the options classes: unknown options are errors that suggest the nearest name."""
+    """Base of the options classes: frozen dataclasses with `repr=False`. Unknown options suggest the nearest name."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-
-    @classmethod
-    def check_names(cls, given: dict[str, Any]) -> None:
+    def __new__(cls, *args: Any, **given: Any) -> MethodOptions:
         known = [f.name for f in dataclasses.fields(cls)]
+        if args:
+            raise OptionError(f"{cls.__name__} takes its options by name, e.g. {cls.__name__}({known[0]}=...)")
         for name in given:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(known)})"
                 raise OptionError(f"{cls.__name__} has no option '{name}'{hint}")
+        return super().__new__(cls)
+
+    def __repr__(self) -> str:
+        """The options that differ from their defaults."""
+        changed = [f for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
 
 
 def require(condition: bool, message: str) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dalembert.solvers.radau.stepper import RadauStepper
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Radau5(MethodOptions):
     """Options of Radau 5. Main: `formulation`. Other: Newton's method and the step controller.
 

@@ -1,8 +1,10 @@
-"""Records: named tuples of arrays that kernels take as arguments, and their numba types."""
+"""Types of the fields of records: named tuples of arrays that kernels take as arguments."""
 
 from __future__ import annotations
 
 import numba as nb
+
+from dalembert.compile.kernel import record
 
 f8 = nb.float64
 i8 = nb.int64
@@ -12,7 +14,4 @@ matrix = f8[:, ::1]
 tensor = f8[:, :, ::1]
 indices = i8[::1]
 
-
-def record(cls: type) -> nb.types.NamedTuple:
-    """The numba type of a NamedTuple class whose annotations are numba types."""
-    return nb.types.NamedTuple(list(cls.__annotations__.values()), cls)
+__all__ = ["f8", "i8", "indices", "matrix", "record", "tensor", "up", "vector"]

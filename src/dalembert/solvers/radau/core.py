@@ -50,6 +50,8 @@ N_REAL = 9
 ) = range(10)
 N_FLAG = 10
 
+#: a first iteration is never trusted to leave less than this fraction of its increment as an error
+FIRST_CONTRACTION = 1e-2
 #: increments that stop decreasing below this fraction of the tolerance are rounding errors
 NOISE = 0.03
 
@@ -76,6 +78,7 @@ class State(NamedTuple):
     atol: vector
     rtol: vector
     index: indices
+    algebraic: indices  # 1 for equations without derivatives
     weight: vector  # atol + rtol |x| at the current point
     scale: vector  # 1 / weight, with powers of h for variables of higher index
     Z: matrix
@@ -117,12 +120,13 @@ class Buffer(NamedTuple):
 state_type, control_type, buffer_type = record(State), record(Control), record(Buffer)
 
 
-def new_state(n: int, index: np.ndarray) -> State:
-    """Work space for n unknowns."""
+def new_state(n: int, index: np.ndarray, algebraic: np.ndarray) -> State:
+    """Work space for n unknowns of the given indices; `algebraic` is a mask of equations."""
     v, m = lambda k=1: np.zeros(k * n), lambda k: np.zeros((k, n))
     return State(
         x=v(), x_dot=v(), coefficients=m(4), real=np.zeros(N_REAL), flag=np.zeros(N_FLAG, np.int64),
         count=np.zeros(status.N_COUNTS, np.int64), atol=v(), rtol=v(), index=np.ascontiguousarray(index, np.int64),
+        algebraic=np.ascontiguousarray(algebraic, np.int64),
         weight=v(), scale=v(), Z=m(3), W=m(3), F=m(3), R=m(3), D=m(3), stage=v(2), error=v(), failed=v(2),
     )  # fmt: skip
 
@@ -200,7 +204,7 @@ def make_newton(solve_real, solve_complex):
         n = state.x.size
         real, W, F, R, D = state.real, state.W, state.F, state.R, state.D
         limit = control.max_iterations
-        contraction = max(real[CONTRACTION], UNIT) ** 0.8
+        contraction = max(max(real[CONTRACTION], UNIT) ** 0.8, FIRST_CONTRACTION)
         rate = real[RATE]
         previous = 1.0
         previous_ratio = 1.0
@@ -255,6 +259,15 @@ def make_newton(solve_real, solve_complex):
 
 
 @device
+def satisfy_constraints(state):
+    """Drop the residuals of algebraic equations from the estimate: what Newton's method left of them at the start of the
+    step would show as an error that no step size makes smaller."""
+    for i in range(state.algebraic.size):
+        if state.algebraic[i] == 1:
+            state.F[0, i] = 0.0
+
+
+@device
 def error_norm(state):
     total = 0.0
     for i in range(state.x.size):
@@ -282,6 +295,7 @@ def make_error_estimate(solve_real):
         state.count[Count.RHS] += 1
         if answer != 0:
             return -2.0 if answer == STOP else -1.0
+        satisfy_constraints(state)
         solve_real(la, state.F[0], state.error)
         norm = error_norm(state)
         if norm >= 1.0 and (state.flag[FIRST] == 1 or state.flag[REJECTED] == 1):
@@ -292,6 +306,7 @@ def make_error_estimate(solve_real):
             if answer == STOP:
                 return -2.0
             if answer == 0:
+                satisfy_constraints(state)
                 solve_real(la, state.F[0], state.error)
                 norm = error_norm(state)
         return norm

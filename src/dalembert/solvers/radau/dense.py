@@ -10,10 +10,11 @@ and the product J_RP J_PR does not depend on σ. For p' = v this halves the size
 
 from typing import NamedTuple
 
+import numba as nb
 import numpy as np
 
 from dalembert.compile.kernel import device
-from dalembert.linalg.lu import factor, factor_complex, substitute, substitute_complex
+from dalembert.linalg import lapack, lu
 from dalembert.solvers.records import indices, matrix, record, vector
 
 
@@ -42,9 +43,14 @@ class DenseAlgebra(NamedTuple):
     B: matrix  # J_RP J_PR
     real: matrix
     real_pivots: indices
-    cr: matrix
+    cr: matrix  # small matrices: real and imaginary parts apart, factored by `lu`
     ci: matrix
     complex_pivots: indices
+    lapack: lapack.lapack_type  # larger ones: LAPACK
+    complex: nb.complex128[:, ::1]
+    work_complex: nb.complex128[::1]
+    lapack_real_pivots: nb.int32[::1]
+    lapack_complex_pivots: nb.int32[::1]
     sigma: vector  # γ/h, α/h, β/h of the factors
     work_real: vector
     work_imaginary: vector
@@ -79,7 +85,9 @@ def dense_algebra(compiled) -> DenseAlgebra:
     e = np.flatnonzero(row_of[e_rows] >= 0)
     m = len(r_row)
     as_indices = lambda a: np.ascontiguousarray(a, dtype=np.int64)  # noqa: E731
+    large = m >= lapack.WORTHWHILE
     square = lambda: np.zeros((m, m))  # noqa: E731
+    small = lambda: np.zeros((0, 0) if large else (m, m))  # noqa: E731
     return DenseAlgebra(
         p_row=p_row, p_column=p_column, r_row=as_indices(r_row), r_column=as_indices(r_column),
         rr=as_indices(rr), rr_row=as_indices(row_of[rows[rr]]), rr_column=as_indices(column_of[columns[rr]]),
@@ -88,7 +96,10 @@ def dense_algebra(compiled) -> DenseAlgebra:
         e=as_indices(e + len(rows)), e_row=as_indices(row_of[e_rows[e]]), e_column=as_indices(column_of[e_columns[e]]),
         nonzeros=np.zeros(len(rows) + len(e_rows)),
         E=square(), J=square(), B=square(), real=square(), real_pivots=np.zeros(m, np.int64),
-        cr=square(), ci=square(), complex_pivots=np.zeros(m, np.int64), sigma=np.zeros(3),
+        cr=small(), ci=small(), complex_pivots=np.zeros(m, np.int64), sigma=np.zeros(3),
+        lapack=lapack.lapack_arguments(m), complex=np.zeros((m, m) if large else (0, 0), complex),
+        work_complex=np.zeros(m, complex), lapack_real_pivots=np.zeros(m, np.int32),
+        lapack_complex_pivots=np.zeros(m, np.int32),
         work_real=np.zeros(m), work_imaginary=np.zeros(m), singular=np.full(1, -1),
     )  # fmt: skip
 
@@ -96,7 +107,8 @@ def dense_algebra(compiled) -> DenseAlgebra:
 def workspace_copy(algebra: DenseAlgebra) -> DenseAlgebra:
     """A second work space on the same structure, for a run in another thread."""
     shared = {name for name in DenseAlgebra._fields if name.split("_")[0] in ("p", "r", "rr", "rp", "pr", "e")}
-    return DenseAlgebra(**{k: v if k in shared else v.copy() for k, v in algebra._asdict().items()})
+    copies = {k: v.copy() for k, v in algebra._asdict().items() if k not in shared and k != "lapack"}
+    return algebra._replace(**copies, lapack=lapack.lapack_arguments(len(algebra.r_row)))
 
 
 @device
@@ -124,17 +136,26 @@ def prepare(la, gamma, alpha, beta):
     """Factor for σ = γ and σ = α + iβ. Returns False if a matrix is singular."""
     m = la.J.shape[0]
     la.sigma[0], la.sigma[1], la.sigma[2] = gamma, alpha, beta
+    large = m >= lapack.WORTHWHILE
     size2 = alpha * alpha + beta * beta
     over_gamma, over_r, over_i = 1.0 / gamma, alpha / size2, -beta / size2
     for i in range(m):
         for j in range(m):
             e, b, jac = la.E[i, j], la.B[i, j], la.J[i, j]
             la.real[i, j] = gamma * e - jac - over_gamma * b
-            la.cr[i, j] = alpha * e - jac - over_r * b
-            la.ci[i, j] = beta * e - over_i * b
-    failed = factor(la.real, la.real_pivots)
-    if failed == 0:
-        failed = factor_complex(la.cr, la.ci, la.complex_pivots)
+            if large:
+                la.complex[i, j] = complex(alpha * e - jac - over_r * b, beta * e - over_i * b)
+            else:
+                la.cr[i, j] = alpha * e - jac - over_r * b
+                la.ci[i, j] = beta * e - over_i * b
+    if large:
+        failed = lapack.factor_real(la.lapack, la.real, la.lapack_real_pivots)
+        if failed == 0:
+            failed = lapack.factor_complex(la.lapack, la.complex, la.lapack_complex_pivots)
+    else:
+        failed = lu.factor(la.real, la.real_pivots)
+        if failed == 0:
+            failed = lu.factor_complex(la.cr, la.ci, la.complex_pivots)
     if failed != 0:
         la.singular[0] = la.r_column[failed - 1]
         return False
@@ -149,7 +170,10 @@ def solve_real(la, R, out):
         b[i] = R[la.r_row[i]]
     for k in range(la.rp.size):
         b[la.rp_row[k]] += nz[la.rp[k]] * R[la.p_row[la.rp_column[k]]] * s
-    substitute(la.real, la.real_pivots, b)
+    if b.size >= lapack.WORTHWHILE:
+        lapack.substitute_real(la.lapack, la.real, la.lapack_real_pivots, b)
+    else:
+        lu.substitute(la.real, la.real_pivots, b)
     for i in range(b.size):
         out[la.r_column[i]] = b[i]
     for k in range(la.p_row.size):
@@ -174,7 +198,15 @@ def solve_complex(la, Rr, Ri, out_r, out_i):
         value = nz[la.rp[k]]
         br[la.rp_row[k]] += value * (Rr[p] * sr - Ri[p] * si)
         bi[la.rp_row[k]] += value * (Rr[p] * si + Ri[p] * sr)
-    substitute_complex(la.cr, la.ci, la.complex_pivots, br, bi)
+    if br.size >= lapack.WORTHWHILE:
+        b = la.work_complex
+        for i in range(b.size):
+            b[i] = complex(br[i], bi[i])
+        lapack.substitute_complex(la.lapack, la.complex, la.lapack_complex_pivots, b)
+        for i in range(b.size):
+            br[i], bi[i] = b[i].real, b[i].imag
+    else:
+        lu.substitute_complex(la.cr, la.ci, la.complex_pivots, br, bi)
     for i in range(br.size):
         out_r[la.r_column[i]] = br[i]
         out_i[la.r_column[i]] = bi[i]

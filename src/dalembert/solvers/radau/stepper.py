@@ -41,7 +41,7 @@ class RadauStepper:
         system = compiled.system
         self.system, self.compiled, self.kernel, self.algebra, self.control = system, compiled, kernel, algebra, control
         n = system.n
-        self.state = core.new_state(n, system.index)
+        self.state = core.new_state(n, system.index, ~system.differential_equations)
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         self.state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
         self.state.atol[:] = tolerances.atol * self.state.rtol / tolerances.rtol
