@@ -270,7 +270,11 @@ def test_a_semi_definite_mass_is_accepted():
 def test_kinematics_with_other_velocities():
     """A point on a plane in polar velocities, p' = Z v with Z a function of p."""
     model = da.EquationsOfMotion(
-        p=["x", "phi"], v=["speed", "rate"], kinematics=lambda s: [[np.cos(s.phi), 0], [0, 1]], mass=[1, 1], force=[0, 0]
+        p=["x", "phi"],
+        v=["speed", "rate"],
+        kinematics=lambda s: [[np.cos(s.phi), 0], [0, 1]],
+        mass=[1, 1],
+        force=[0, 0],
     )
     sol = da.simulate(model, (0, 1), p0=[0, 0], v0=[2, 1], rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(sol.p[-1], [2 * np.sin(1), 1], atol=1e-7)

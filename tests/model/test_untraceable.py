@@ -171,9 +171,7 @@ def test_everything_untraceable_at_once(traced):
 
 def test_parameters_change_without_recompiling():
     with pytest.warns(UntraceableWarning):
-        model = da.EquationsOfMotion(
-            p=["x"], mass=[1], force=lambda s: [-s.k * float(s.x)], parameters={"k": 1.0}
-        )
+        model = da.EquationsOfMotion(p=["x"], mass=[1], force=lambda s: [-s.k * float(s.x)], parameters={"k": 1.0})
     for k in (1.0, 4.0, 9.0):
         sol = da.simulate(model, (0, 1), p0=[1], parameters={"k": k}, rtol=1e-8, atol=1e-9)
         assert sol.p[-1, 0] == pytest.approx(np.cos(np.sqrt(k)), abs=1e-6)
@@ -191,11 +189,12 @@ def test_events():
 
 
 def test_terminal_event_with_action_in_an_untraceable_model():
-    with pytest.warns(UntraceableWarning):
+    with pytest.warns(UntraceableWarning, match="force"):
         ball = da.EquationsOfMotion(p=["y"], mass=[1], force=lambda s: [-9.81 if s.y > -1e9 else 0])
-        floor = da.Event(
-            lambda s: s.y if s.y > -1e9 else 0, direction=-1, terminal=2, action=lambda s: {"y_dot": -0.5 * s.y_dot}
-        )
+    floor = da.Event(
+        lambda s: s.y if s.y > -1e9 else 0, direction=-1, terminal=2, action=lambda s: {"y_dot": -0.5 * s.y_dot}
+    )
+    with pytest.warns(UntraceableWarning, match="event 'event 1'"):
         sol = da.simulate(ball, (0, 5), p0=[1.0], events=floor, rtol=1e-9)
     first = np.sqrt(2 / 9.81)
     np.testing.assert_allclose(sol.events.t, [first, 2 * first], atol=1e-8)

@@ -92,7 +92,7 @@ def _tell() -> None:
     global _compiled
     _compiled += 1
     if _compiled == 1:
-        _say("dalembert: compiling kernels for this machine (only once, up to a minute) ...")
+        _say("dalembert: compiling kernels for this machine (only once, about 15 s) ...")
 
 
 def _say(text: str) -> None:

@@ -189,7 +189,7 @@ def work_precision(
         Timed runs of each, after one that is not timed (it compiles, and finds the error); the fastest counts.
     patience : float
         Seconds. Repeating ends when a fifth of it is spent on a method and tolerance; after a run that takes more than
-        all of it, compilation apart, the method's tighter tolerances on that problem become rows that say they were skipped.
+        all of it, compilation apart, the method's tighter tolerances on that problem become rows marked as skipped.
     report : callable, optional
         Gets a line of text about the progress, now and then.
 
