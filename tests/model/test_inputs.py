@@ -194,6 +194,6 @@ def test_failure_in_the_middle(what, message):
 
 
 def test_a_traced_input_that_ends():
-    with pytest.raises(da.SimulationError, match="input is not finite beyond t = 0.5") as caught:
+    with pytest.raises(da.SimulationError, match=r"input.* is not finite beyond t = 0\.5") as caught:
         run(driven(lambda t: np.sqrt(0.5 - t)))
     assert 0.4 < caught.value.solution.t[-1] <= 0.5

@@ -119,6 +119,11 @@ def test_dense_output_between_the_steps(formulation):
     [
         dict(controller="classical"),
         dict(start="constant"),
+        dict(newton_matrix="stage1"),
+        dict(newton_matrix="stage2", newton_updates=1),
+        dict(newton_matrix="stage3"),
+        dict(newton_updates=1),
+        dict(rounding_unit=1e-16),
         dict(newton_iterations=10),
         dict(newton_limit=1e-3),
         dict(safety=0.8),
@@ -153,6 +158,19 @@ def test_options_have_the_effect_they_promise():
     assert stats(newton_limit=1e-8).back_substitutions > default.back_substitutions
 
 
+def test_updates_and_predicted_matrices_save_failures():
+    """Andrews' mechanism turns fast: Newton's matrix of the start of the step fits badly."""
+    problem = da.problems.andrews()
+
+    def failures(**options):
+        sol = problem.simulate(method=da.Radau5(formulation="index3", **options), rtol=1e-7, atol=1e-7)
+        return sol.stats.convergence_rejections
+
+    default = failures()
+    assert failures(newton_updates=1) < default
+    assert failures(newton_matrix="stage2") < default
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -160,6 +178,10 @@ def test_options_have_the_effect_they_promise():
         (dict(formulation="overdetermined"), "one of 'index1'"),
         (dict(controller="pi"), "predictive"),
         (dict(start="zero"), "extrapolated"),
+        (dict(newton_matrix="stage4"), "did you mean 'stage"),
+        (dict(newton_matrix="stage2", start="constant"), "needs start='extrapolated'"),
+        (dict(newton_updates=-1), "must not be negative"),
+        (dict(rounding_unit=0.5), "rounding_unit"),
         (dict(newton_iterations=1), "at least 2"),
         (dict(newton_limit=-1.0), "must be positive"),
         (dict(safety=1.5), "between 0 and 1"),

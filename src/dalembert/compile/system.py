@@ -21,6 +21,10 @@ from dalembert.model.opaque import OpaqueEvaluator
 from dalembert.regularize import System
 
 
+#: compiled forms of one model beyond which ports of inputs that are no longer used are dropped
+CACHED_FORMS = 100
+
+
 @dataclass(frozen=True)
 class CompiledSystem:
     """`residual` is F(t, [x, x'], θ); `jacobian` gives the nonzeros of ∂F/∂x, then of E, in the patterns' order."""
@@ -97,6 +101,17 @@ def input_port(model: Model) -> Port | None:
     inputs = model.inputs
     if not inputs:
         return None
+    key = ("inputs", *(id(traced) for traced in inputs.values()))
+    with model.lock:
+        if key not in model.cache:
+            if len(model.cache) > CACHED_FORMS:  # a sweep over inputs must not fill the memory
+                for old in [k for k in model.cache if k[0] == "inputs"]:
+                    del model.cache[old]
+            model.cache[key] = (_input_port(model, inputs), inputs)  # the inputs stay alive with their ids
+        return model.cache[key][0]
+
+
+def _input_port(model: Model, inputs: dict) -> Port:
     graph = model.graph
     if all(traced.sx is not None for traced in inputs.values()):
         columns = ca.horzcat(*(traced.sx(graph.t) for traced in inputs.values()))

@@ -155,7 +155,9 @@ class Model:
         if not self._inputs:
             return constant
         if any(traced.sx is None for traced in self._inputs.values()) or len(t) == 0:
-            return np.concatenate([constant, np.array([self.input_values(time).ravel() for time in t]).reshape(len(t), -1).T])
+            return np.concatenate(
+                [constant, np.array([self.input_values(time).ravel() for time in t]).reshape(len(t), -1).T]
+            )
         # a CasADi function takes a row of times at once: three rows for each input
         rows = np.array([np.array(traced.sx(t[None, :]), float) for traced in self._inputs.values()])
         return np.concatenate([constant, rows.transpose(1, 0, 2).reshape(-1, len(t))])

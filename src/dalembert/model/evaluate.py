@@ -27,6 +27,8 @@ class PointFunction:
         self._function = ca.Function("f", [ca.vertcat(*arguments)], [ca.veccat(*(ca.densify(o) for o in outputs))])
         self._shapes = [o.shape for o in outputs]
         self._cuts = np.cumsum([o.numel() for o in outputs])[:-1]
+        ends = np.cumsum([o.numel() for o in outputs])
+        self._parts = [(slice(end - o.numel(), end), o.shape) for o, end in zip(outputs, ends, strict=True)]
         self._opaque = OpaqueEvaluator(graph, blocks, {}) if blocks else None
         self._no_a = np.zeros(graph.a.numel())
         self._buffers = threading.local()
@@ -35,8 +37,8 @@ class PointFunction:
         parts = [np.array([t]), *(values[k] for k in self._kinds), values.get("a", self._no_a), theta]
         if self._opaque:
             parts.append(self._opaque(t, {"a": self._no_a, **values}, theta))
-        results = np.split(self._evaluate(np.concatenate(parts)), self._cuts)
-        return [r.reshape(shape, order="F") for r, shape in zip(results, self._shapes, strict=True)]
+        out = self._evaluate(np.concatenate(parts))
+        return [out[part].reshape(shape, order="F") for part, shape in self._parts]
 
     def _evaluate(self, point: np.ndarray) -> np.ndarray:
         """Call CasADi through its buffers, which cost a microsecond where an ordinary call costs a hundred."""

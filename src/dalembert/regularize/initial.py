@@ -202,11 +202,12 @@ class _Start:
             residual, J = self.problems.position(self.t, {**self.values, "s": z[:n_s], "p": z[n_s:]}, self.theta)
             return residual.ravel(), J
 
-        before = function(np.concatenate([self.values["s"], self.values["p"]]))[0]
-        z = np.concatenate([self.values["s"], self.values["p"]])
-        z = nearest_solution(function, z, self.equations["position"], "the positions p", self.t)
+        start = np.concatenate([self.values["s"], self.values["p"]])
+        z = nearest_solution(function, start, self.equations["position"], "the positions p", self.t)
+        if z is start:
+            return 0.0
         self.values["s"], self.values["p"] = z[:n_s].copy(), z[n_s:].copy()
-        return self._judge("p", "position", before)
+        return self._judge("p", "position", function(start)[0])
 
     def _velocities(self) -> float:
         if not self.equations["velocity"]:
@@ -216,10 +217,12 @@ class _Start:
             residual, J = self.problems.velocity(self.t, {**self.values, "v": v}, self.theta)
             return residual.ravel(), J
 
-        before = function(self.values["v"])[0]
-        names = self.equations["velocity"]
-        self.values["v"] = nearest_solution(function, self.values["v"], names, "the velocities v", self.t).copy()
-        return self._judge("v", "velocity", before)
+        start = self.values["v"]
+        v = nearest_solution(function, start, self.equations["velocity"], "the velocities v", self.t)
+        if v is start:
+            return 0.0
+        self.values["v"] = v.copy()
+        return self._judge("v", "velocity", function(start)[0])
 
     def _judge(self, kind: str, level: str, residual: np.ndarray) -> float:
         """Relative size of a correction; raises in mode "check", warns if it is large."""
@@ -283,11 +286,13 @@ class _Start:
         return rank == len(z)
 
     def _must_be_finite(self, residual: np.ndarray, J: np.ndarray) -> None:
+        if np.isfinite(residual.sum() + J.sum()):
+            return
         names = self.equations["acceleration"]
         for values, what in ((residual, "{}"), (J, "a derivative of {}")):
             bad = ~np.isfinite(values.reshape(len(residual), -1)).all(axis=1)
             if bad.any():
-                name = what.format(names[int(np.argmax(bad))])
                 raise InconsistentInitialValues(
-                    f"{name} is not finite at the start values, t = {self.t:.9g}; check the model there"
+                    f"{what.format(names[int(np.argmax(bad))])} is not finite at the start values, t = {self.t:.9g}; "
+                    "check the model there"
                 )

@@ -70,7 +70,7 @@ class Trajectory:
             self.restart_x = np.zeros((0, n))
         self._check(n, steps)
         self.interval = (self.start_t, float(self.t[-1]) if steps else self.start_t)
-        self._point_t, self._point_x = self._sampled(1)
+        self._points: tuple[np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def from_points(
@@ -103,7 +103,7 @@ class Trajectory:
         trajectory = cls(interval[0], x[0] if len(x) else np.full(x.shape[1], np.nan), (), (), ())
         trajectory.coefficients = None
         trajectory.interval = float(interval[0]), float(interval[1])
-        trajectory._point_t, trajectory._point_x = t, x
+        trajectory._points = (t, x)
         return trajectory
 
     def _check(self, n: int, steps: int) -> None:
@@ -114,13 +114,14 @@ class Trajectory:
                 "a trajectory needs start_x (n,), t (K,), h (K,) and coefficients (K, degree + 1, n), "
                 f"not {self.start_x.shape}, {self.t.shape}, {self.h.shape}, {self.coefficients.shape}"
             )
-        along = np.diff(self.t, prepend=self.start_t) * self._direction
-        if not (along > 0).all() or not (self.h * self._direction > 0).all():
+        along = self.t if self._direction > 0 else -self.t
+        first = steps == 0 or along[0] > self._direction * self.start_t
+        if not (first and (along[1:] > along[:-1]).all() and (self.h * self._direction > 0).all()):
             raise OptionError("the step ends of a trajectory must be strictly monotone, and h must have their sign")
         if self.restart_x.shape != (self.restarts.size, n):
             shape = (self.restarts.size, n)
             raise OptionError(f"{shape[0]} restarts need restart_x of shape {shape}, not {self.restart_x.shape}")
-        if (np.diff(self.restarts, prepend=0, append=steps) < 0).any():
+        if self.restarts.size and (np.diff(self.restarts, prepend=0, append=steps) < 0).any():
             raise OptionError(f"restarts must be step numbers 0 … {steps} in order, not {self.restarts.tolist()}")
 
     @property
@@ -141,7 +142,7 @@ class Trajectory:
         """The state at one time, shape (n,), or at an array of times, shape (N, n). At a jump: the state after it."""
         if not self.dense:
             raise OptionError(
-                f"this result holds {len(self._point_t)} points and nothing between them; "
+                f"this result holds {len(self.points()[0])} points and nothing between them; "
                 "for values at any time use simulate(..., dense_output=True)"
             )
         t = np.asarray(t, float)
@@ -179,7 +180,13 @@ class Trajectory:
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """Times and states of the accepted points with the start; at a jump both states, the time being repeated."""
-        return self._point_t, self._point_x
+        if self._points is None:
+            if self.restarts.size:
+                self._points = self._sampled(1)
+            else:  # the ends of the steps are stored as they are
+                x = np.concatenate([self.start_x[None, :], self.coefficients[:, 0]])
+                self._points = np.concatenate([[self.start_t], self.t]), x
+        return self._points
 
     def curve(self, least: int = 500) -> tuple[np.ndarray, np.ndarray]:
         """At least `least` times and states for a smooth drawing; the accepted points are among them."""
@@ -208,6 +215,6 @@ class Trajectory:
     def __repr__(self) -> str:
         first, last = self.interval
         if not self.dense:
-            return f"Trajectory({len(self._point_t)} points, t = {first:g} … {last:g}, n = {self.n})"
+            return f"Trajectory({len(self.points()[0])} points, t = {first:g} … {last:g}, n = {self.n})"
         jumps = f", {self.restarts.size} jumps" if self.restarts.size else ""
         return f"Trajectory({self.t.size} steps, t = {first:g} … {last:g}, n = {self.n}{jumps})"

@@ -60,8 +60,10 @@ class MethodOptions:
         return super().__new__(cls)
 
     def __repr__(self) -> str:
-        """The options that differ from their defaults."""
-        changed = [f for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
+        """The options that differ from their defaults, the method's own ones first."""
+        own = type(self).__annotations__
+        fields = sorted(dataclasses.fields(self), key=lambda f: f.name not in own)
+        changed = [f for f in fields if getattr(self, f.name) != f.default]
         return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
 
 

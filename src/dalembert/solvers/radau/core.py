@@ -1,13 +1,14 @@
 """The Radau IIA stage solver: Newton's method, error estimate, step control, dense output, for F(t, x, x') = 0.
 
 The stage values X_i = x + Z_i satisfy F(t_i, X_i, D_i) = 0 with D = (A⁻¹/h) Z. Newton's increments solve
-(σ E − J) ΔW = R for one real and one complex σ. How that is done is the business of a *linear algebra*: four device
-functions on a record `la` (dense: `dense.py`),
+(σ E − J) ΔW = R for one real and one complex σ. How that is done is the business of a *linear algebra*: five device
+functions on a record `la` (dense: `dense.py`; projected, with more equations than unknowns: `projected.py`),
 
-    decompose(la)                      take the Jacobian in la.nonzeros
+    decompose(la, state) -> bool       take the Jacobian in la.nonzeros; False if constraints lose rank
     prepare(la, γ/h, α/h, β/h) -> bool  factor for these σ; False if singular
     solve_real(la, R, out)             σ = γ/h
     solve_complex(la, Rr, Ri, outr, outi)   σ = (α + iβ)/h
+    correct(la, F, out) -> bool        correction of constraints alone at an accepted point; False if there is none
 
 so that every method of the family shares this file (`make_run`). Step control follows Hairer and Wanner [1]_, with the
 predictive controller of Gustafsson.
@@ -29,12 +30,10 @@ from dalembert.solvers.radau import tableau
 from dalembert.solvers.records import f8, i8, indices, matrix, record, tensor, vector
 from dalembert.solvers.status import Count
 
-UNIT = float(np.finfo(float).eps)
 STOP = 2
 
 # places in State.real
-T, H, T_END, H_OLD, H_ACCEPTED, ERROR_ACCEPTED, RATE, CONTRACTION, FAILED_T = range(9)
-N_REAL = 9
+T, H, T_END, H_OLD, H_ACCEPTED, ERROR_ACCEPTED, RATE, CONTRACTION, FAILED_T, N_REAL = range(10)
 # places in State.flag
 (
     FIRST,
@@ -47,8 +46,9 @@ N_REAL = 9
     HAVE_HISTORY,
     REFUSED,
     ITERATIONS,
-) = range(10)
-N_FLAG = 10
+    CONVERGENCE_FAILED,
+    N_FLAG,
+) = range(12)
 
 #: a first iteration is never trusted to leave less than this fraction of its increment as an error
 FIRST_CONTRACTION = 1e-2
@@ -88,6 +88,7 @@ class State(NamedTuple):
     D: matrix  # increments
     stage: vector  # (2 n): x and x' of a stage
     error: vector
+    correction: vector
     failed: vector  # (2 n): the stage at which a function could not be evaluated
 
 
@@ -102,8 +103,12 @@ class Control(NamedTuple):
     keep_low: f8  # keep step and factors if h_new / h lies between these two
     keep_high: f8
     jacobian_rate: f8  # keep the Jacobian if Newton converged faster than this
+    unit: f8  # rounding unit
     predictive: i8
     extrapolate: i8
+    matrix_at: i8  # 0: the Jacobian is taken at the current point; 1, 2, 3: at that extrapolated stage
+    updates: i8  # new Jacobians allowed within one Newton iteration
+    corrections: i8  # of the constraints at an accepted point
     max_step: f8
     max_steps: i8
 
@@ -121,13 +126,15 @@ state_type, control_type, buffer_type = record(State), record(Control), record(B
 
 
 def new_state(n: int, index: np.ndarray, algebraic: np.ndarray) -> State:
-    """Work space for n unknowns of the given indices; `algebraic` is a mask of equations."""
+    """Work space for n unknowns of the given indices; `algebraic` is a mask of the equations, at least n."""
     v, m = lambda k=1: np.zeros(k * n), lambda k: np.zeros((k, n))
+    rows = len(algebraic)
     return State(
         x=v(), x_dot=v(), coefficients=m(4), real=np.zeros(N_REAL), flag=np.zeros(N_FLAG, np.int64),
         count=np.zeros(status.N_COUNTS, np.int64), atol=v(), rtol=v(), index=np.ascontiguousarray(index, np.int64),
         algebraic=np.ascontiguousarray(algebraic, np.int64),
-        weight=v(), scale=v(), Z=m(3), W=m(3), F=m(3), R=m(3), D=m(3), stage=v(2), error=v(), failed=v(2),
+        weight=v(), scale=v(), Z=m(3), W=m(3),
+        F=np.zeros((3, rows)), R=np.zeros((3, rows)), D=m(3), stage=v(2), error=v(), correction=v(), failed=v(2),
     )  # fmt: skip
 
 
@@ -192,19 +199,92 @@ def stage_residuals(state, ports):
     return 0
 
 
-def make_newton(solve_real, solve_complex):
+@device
+def choose_matrix_point(state, control):
+    """Put the point for the next Jacobian, current or predicted, into `stage`; returns its time."""
+    n, real, stage = state.x.size, state.real, state.stage
+    if control.matrix_at == 0 or control.extrapolate == 0 or state.flag[HAVE_HISTORY] == 0:
+        for i in range(n):
+            stage[i] = state.x[i]
+            stage[n + i] = state.x_dot[i]
+        state.flag[JACOBIAN_IS_HERE] = 1
+        return real[T]
+    node = C[control.matrix_at - 1]
+    s, over_h, c = node * real[H] / real[H_OLD], 1.0 / real[H_OLD], state.coefficients
+    for i in range(n):
+        stage[i] = c[0, i] + s * (c[1, i] + s * (c[2, i] + s * c[3, i]))
+        stage[n + i] = over_h * (c[1, i] + s * (2.0 * c[2, i] + s * 3.0 * c[3, i]))
+    state.flag[JACOBIAN_IS_HERE] = 0  # it belongs to this step size
+    return real[T] + node * real[H]
+
+
+@device
+def middle_stage(state):
+    """Put the current iterate of the second stage into `stage`; returns its time."""
+    n, Z, over_h = state.x.size, state.Z, 1.0 / state.real[H]
+    for i in range(n):
+        state.stage[i] = state.x[i] + Z[1, i]
+        state.stage[n + i] = over_h * (AI[1][0] * Z[0, i] + AI[1][1] * Z[1, i] + AI[1][2] * Z[2, i])
+    state.flag[JACOBIAN_IS_HERE] = 0
+    return state.real[T] + C[1] * state.real[H]
+
+
+def make_matrix(decompose, prepare):
+    """Jacobian and factors with a linear algebra."""
+
+    @device
+    def new_jacobian(la, ports, state, t):
+        """Evaluate at the point in `stage`. Returns 0 or a code of `status`."""
+        answer = evaluate(ports.jacobian, ports, t, state.stage, la.nonzeros)
+        if answer != 0:
+            state.real[FAILED_T] = t
+            for i in range(state.failed.size):
+                state.failed[i] = state.stage[i]
+            return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
+        state.count[Count.JACOBIAN] += 1
+        if not decompose(la, state):
+            return status.RANK_DEFICIENT
+        state.flag[NEED_JACOBIAN] = 0
+        state.flag[NEED_FACTORS] = 1
+        return 0
+
+    @device
+    def new_factors(la, state):
+        """Factor for the current step size. Returns whether that was possible."""
+        h = state.real[H]
+        state.count[Count.DECOMPOSITIONS] += 1
+        if not prepare(la, GAMMA / h, ALPHA / h, BETA / h):
+            return False
+        state.flag[NEED_FACTORS] = 0
+        return True
+
+    return new_jacobian, new_factors
+
+
+def make_newton(new_jacobian, new_factors, solve_real, solve_complex):
     """Newton's method with a linear algebra."""
 
     @device
     def newton(la, ports, state, control):
-        """Simplified Newton iteration. Returns CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE or STOPPED.
+        """Simplified Newton iteration, with new matrices on the way if allowed. Returns what `iterate` returns."""
+        for update in range(control.updates + 1):
+            outcome = iterate(la, ports, state, control, update < control.updates)
+            if update == control.updates or outcome not in (DIVERGED, SLOW):
+                return outcome
+            if new_jacobian(la, ports, state, middle_stage(state)) != 0 or not new_factors(la, state):
+                return DIVERGED
+        return DIVERGED
 
-        SLOW: convergence is foreseeably too slow; real[H] has been reduced to what should work.
+    @device
+    def iterate(la, ports, state, control, may_update):
+        """Iterate with one matrix. Returns CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE or STOPPED.
+
+        SLOW: convergence is foreseeably too slow; real[H] has been reduced to what should work, unless `may_update`.
         """
-        n = state.x.size
+        n, m = state.x.size, state.algebraic.size
         real, W, F, R, D = state.real, state.W, state.F, state.R, state.D
         limit = control.max_iterations
-        contraction = max(max(real[CONTRACTION], UNIT) ** 0.8, FIRST_CONTRACTION)
+        contraction = max(max(real[CONTRACTION], control.unit) ** 0.8, FIRST_CONTRACTION)
         rate = real[RATE]
         previous = 1.0
         previous_ratio = 1.0
@@ -212,7 +292,7 @@ def make_newton(solve_real, solve_complex):
             answer = stage_residuals(state, ports)
             if answer != 0:
                 return STOPPED if answer == STOP else CANNOT_EVALUATE
-            for i in range(n):
+            for i in range(m):
                 f0, f1, f2 = F[0, i], F[1, i], F[2, i]
                 R[0, i] = TI[0][0] * f0 + TI[0][1] * f1 + TI[0][2] * f2
                 R[1, i] = TI[1][0] * f0 + TI[1][1] * f1 + TI[1][2] * f2
@@ -246,10 +326,12 @@ def make_newton(solve_real, solve_complex):
                 left = limit - 1 - iteration
                 foreseen = contraction * size * rate**left / control.newton_limit
                 if foreseen >= 1.0:
+                    if may_update:
+                        return SLOW
                     real[H] *= 0.8 * max(1e-4, min(20.0, foreseen)) ** (-1.0 / (4.0 + left))
                     real[RATE] = rate
                     return SLOW
-            previous = max(size, UNIT)
+            previous = max(size, control.unit)
             if contraction * size <= control.newton_limit:
                 real[CONTRACTION], real[RATE] = contraction, rate
                 return CONVERGED
@@ -260,8 +342,8 @@ def make_newton(solve_real, solve_complex):
 
 @device
 def satisfy_constraints(state):
-    """Drop the residuals of algebraic equations from the estimate: what Newton's method left of them at the start of the
-    step would show as an error that no step size makes smaller."""
+    """Drop the residuals of algebraic equations from the estimate: what Newton's method left of them at the start of
+    the step would show as an error that no step size makes smaller."""
     for i in range(state.algebraic.size):
         if state.algebraic[i] == 1:
             state.F[0, i] = 0.0
@@ -375,14 +457,40 @@ def shrink_after_failure(state, control, factor):
     state.flag[LAST] = 0
     state.count[Count.CONVERGENCE_REJECTIONS] += 1
     state.flag[NEED_FACTORS] = 1
+    state.flag[CONVERGENCE_FAILED] = 1
     if state.flag[JACOBIAN_IS_HERE] == 0:
         state.flag[NEED_JACOBIAN] = 1
 
 
-def make_run(decompose, prepare, solve_real, solve_complex):
+def make_correction(correct):
+    """The correction of constraints with a linear algebra."""
+
+    @device
+    def correct_constraints(la, ports, state, control):
+        """Move the end of the step, Z_3, onto the constraints. Functions that fail here leave it as it is."""
+        n, Z = state.x.size, state.Z
+        over_h = 1.0 / state.real[H]
+        for _ in range(control.corrections):
+            for i in range(n):
+                state.stage[i] = state.x[i] + Z[2, i]
+                state.stage[n + i] = over_h * (AI[2][0] * Z[0, i] + AI[2][1] * Z[1, i] + AI[2][2] * Z[2, i])
+            if evaluate(ports.residual, ports, state.real[T] + state.real[H], state.stage, state.F[0]) != 0:
+                return
+            state.count[Count.RHS] += 1
+            if not correct(la, state.F[0], state.correction):
+                return
+            for i in range(n):
+                Z[2, i] += state.correction[i]
+
+    return correct_constraints
+
+
+def make_run(decompose, prepare, solve_real, solve_complex, correct):
     """The step loop with a linear algebra. (Functions passed as arguments would keep numba from caching the kernel.)"""
-    newton = make_newton(solve_real, solve_complex)
+    new_jacobian, new_factors = make_matrix(decompose, prepare)
+    newton = make_newton(new_jacobian, new_factors, solve_real, solve_complex)
     estimate_error = make_error_estimate(solve_real)
+    correct_constraints = make_correction(correct)
 
     @device
     def run(la, ports, state, control, buffer, scan):
@@ -395,33 +503,23 @@ def make_run(decompose, prepare, solve_real, solve_complex):
                 return status.BUFFER_FULL
             if count[Count.STEPS] >= control.max_steps:
                 return status.TOO_MANY_STEPS
-            if 0.1 * abs(real[H]) <= abs(real[T]) * UNIT or real[H] == 0.0:
+            if 0.1 * abs(real[H]) <= max(abs(real[T]), abs(real[T_END]) * 1e-3) * control.unit:
                 return status.STEP_TOO_SMALL
             if flag[NEED_JACOBIAN] == 1:
-                n = state.x.size
-                for i in range(n):
-                    state.stage[i] = state.x[i]
-                    state.stage[n + i] = state.x_dot[i]
-                outcome = evaluate(ports.jacobian, ports, real[T], state.stage, la.nonzeros)
-                if outcome != 0:
-                    real[FAILED_T] = real[T]
-                    for i in range(2 * n):
-                        state.failed[i] = state.stage[i]
-                    return status.PORT_FAILED if outcome == STOP else status.NOT_FINITE
-                count[Count.JACOBIAN] += 1
-                decompose(la)
-                flag[NEED_JACOBIAN] = 0
-                flag[JACOBIAN_IS_HERE] = 1
-                flag[NEED_FACTORS] = 1
-            if flag[NEED_FACTORS] == 1:
-                count[Count.DECOMPOSITIONS] += 1
-                if not prepare(la, GAMMA / real[H], ALPHA / real[H], BETA / real[H]):
-                    flag[SINGULAR_COUNT] += 1
-                    if flag[SINGULAR_COUNT] >= 6:
-                        return status.SINGULAR
+                code = new_jacobian(la, ports, state, choose_matrix_point(state, control))
+                if code == status.NOT_FINITE and flag[JACOBIAN_IS_HERE] == 0:
+                    # a predicted point may lie outside of a function's domain
+                    flag[REFUSED] = 1
                     shrink_after_failure(state, control, 0.5)
                     continue
-                flag[NEED_FACTORS] = 0
+                if code != 0:
+                    return code
+            if flag[NEED_FACTORS] == 1 and not new_factors(la, state):
+                flag[SINGULAR_COUNT] += 1
+                if flag[SINGULAR_COUNT] >= 6:
+                    return status.SINGULAR
+                shrink_after_failure(state, control, 0.5)
+                continue
             count[Count.STEPS] += 1
             set_scale(state)
             predict_stages(state, control)
@@ -470,6 +568,7 @@ def make_run(decompose, prepare, solve_real, solve_complex):
             h_new = h / quotient
             if flag[REJECTED] == 1:
                 h_new = np.sign(h) * min(abs(h_new), abs(h))
+            correct_constraints(la, ports, state, control)
             accept(state, buffer)
             flag[FIRST] = 0
             flag[REJECTED] = 0

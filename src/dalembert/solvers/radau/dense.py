@@ -112,7 +112,7 @@ def workspace_copy(algebra: DenseAlgebra) -> DenseAlgebra:
 
 
 @device
-def decompose(la):
+def decompose(la, state):
     """Take a new Jacobian: scatter the nonzeros into blocks and form J_RP J_PR."""
     m = la.J.shape[0]
     for i in range(m):
@@ -129,6 +129,13 @@ def decompose(la):
         value, row, through = nz[la.rp[k]], la.rp_row[k], la.rp_column[k]
         for q in range(la.pr_start[through], la.pr_start[through + 1]):
             la.B[row, la.pr_column[q]] += value * nz[la.pr[q]]
+    return True
+
+
+@device
+def correct(la, F, out):
+    """The constraints are part of the system: there is nothing to correct."""
+    return False
 
 
 @device

@@ -4,10 +4,10 @@ from dalembert.compile.kernel import kernel
 from dalembert.solvers.events import scan_type
 from dalembert.solvers.ports import ports_type
 from dalembert.solvers.radau.core import buffer_type, control_type, make_run, state_type
-from dalembert.solvers.radau.dense import decompose, dense_type, prepare, solve_complex, solve_real
+from dalembert.solvers.radau.dense import correct, decompose, dense_type, prepare, solve_complex, solve_real
 from dalembert.solvers.records import i8
 
-_run = make_run(decompose, prepare, solve_real, solve_complex)
+_run = make_run(decompose, prepare, solve_real, solve_complex, correct)
 
 
 @kernel(i8(dense_type, ports_type, state_type, control_type, buffer_type, scan_type))

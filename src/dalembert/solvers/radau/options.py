@@ -1,0 +1,79 @@
+"""Options that all Radau methods share: start values, Newton's method, step control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
+
+if TYPE_CHECKING:
+    from dalembert.solvers.radau.core import Control
+
+MATRIX_AT = ("start", "stage1", "stage2", "stage3")
+UNIT = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RadauOptions(MethodOptions):
+    """What the stage solver and the step controller of `radau.core` can be told."""
+
+    initial_values: str = "correct"  # "correct", "check" or "trust" the start values
+    controller: str = "predictive"  # Gustafsson's, or "classical"
+    start: str = "extrapolated"  # stages start from the last polynomial, or "constant": from the current point
+    newton_iterations: int = 7  # at most
+    newton_limit: float | None = None  # convergence test; default from the tolerance
+    newton_matrix: str = "start"  # where the Jacobian is taken: "start" of the step, or predicted "stage1" … "stage3"
+    newton_updates: int = 0  # new Jacobians allowed within one step when the iteration converges badly
+    safety: float = 0.9  # factor on the optimal step
+    max_growth: float = 8.0  # largest ratio of successive steps
+    max_shrink: float = 0.2  # smallest ratio
+    keep_step: tuple[float, float] = (1.0, 1.2)  # ratios within which step and factorization are kept
+    jacobian_rate: float = 1e-3  # keep the Jacobian while Newton contracts faster than this
+    rounding_unit: float = UNIT  # of the arithmetic
+
+    def __post_init__(self) -> None:
+        one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
+        one_of("controller", self.controller, ("predictive", "classical"))
+        one_of("start", self.start, ("extrapolated", "constant"))
+        one_of("newton_matrix", self.newton_matrix, MATRIX_AT)
+        require(
+            self.newton_matrix == "start" or self.start == "extrapolated",
+            f"newton_matrix={self.newton_matrix!r} needs start='extrapolated': without it there is no predicted stage",
+        )
+        require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
+        limit = self.newton_limit
+        require(limit is None or limit > 0, f"newton_limit={limit} must be positive")
+        require(self.newton_updates >= 0, f"newton_updates={self.newton_updates} must not be negative")
+        require(0 < self.safety < 1, f"safety={self.safety} must lie between 0 and 1")
+        require(self.max_growth > 1, f"max_growth={self.max_growth} must exceed 1")
+        require(0 < self.max_shrink < 1, f"max_shrink={self.max_shrink} must lie between 0 and 1")
+        low, high = self.keep_step
+        require(0 < low <= 1 <= high, f"keep_step={self.keep_step} must enclose 1")
+        require(0 < self.rounding_unit < 1e-4, f"rounding_unit={self.rounding_unit} is not one of this world")
+
+    def control(self, tolerances: Tolerances, max_step: float, max_steps: int, corrections: int = 0) -> Control:
+        """The record that kernels take."""
+        from dalembert.solvers.radau.core import Control
+
+        internal = 0.1 * float(np.min(tolerances.rtol)) ** (2 / 3)
+        return Control(
+            newton_limit=self.newton_limit or max(10 * self.rounding_unit / internal, min(0.03, internal**0.5)),
+            max_iterations=self.newton_iterations,
+            safety=self.safety,
+            max_growth=self.max_growth,
+            max_shrink=self.max_shrink,
+            keep_low=self.keep_step[0],
+            keep_high=self.keep_step[1],
+            jacobian_rate=self.jacobian_rate,
+            unit=self.rounding_unit,
+            predictive=int(self.controller == "predictive"),
+            extrapolate=int(self.start == "extrapolated"),
+            matrix_at=MATRIX_AT.index(self.newton_matrix),
+            updates=self.newton_updates,
+            corrections=corrections,
+            max_step=max_step,
+            max_steps=max_steps,
+        )
