@@ -3,15 +3,18 @@
 from dalembert.regularize.formulations import FORMULATIONS, formulate
 from dalembert.regularize.hidden import HiddenConstraints, hidden_constraints
 from dalembert.regularize.initial import InitialValues, consistent_initial_values, start_vectors
+from dalembert.regularize.projected import ProjectedSystem, projected
 from dalembert.regularize.system import System
 
 __all__ = [
     "FORMULATIONS",
     "HiddenConstraints",
     "InitialValues",
+    "ProjectedSystem",
     "System",
     "consistent_initial_values",
     "formulate",
     "hidden_constraints",
+    "projected",
     "start_vectors",
 ]

@@ -18,6 +18,8 @@ from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
 from dalembert.solvers import status
 
+#: vectors that belong to a formulation, not to the model
+INTERNAL = ("eta", "a")
 #: restarts at practically the same time after which events are taken to accumulate
 MOST_RESTARTS_AT_ONCE = 12
 
@@ -218,7 +220,7 @@ class Run:
                 f"the action of event '{event.name}' raised {type(error).__name__}: {error} at t = {t:.9g}"
             ) from error
         changed = self._changed(event, complete, changes or {}, t)
-        start = {f"{kind}0": value for kind, value in changed.items() if kind not in ("lam", "mu", "eta")}
+        start = {f"{kind}0": value for kind, value in changed.items() if kind not in ("lam", "mu")}
         initial = consistent_initial_values(self.model, t, mode="correct", **start)
         x, x_dot = start_vectors(self.stepper.system, initial)
         self._jump(x)
@@ -267,7 +269,7 @@ class Run:
             scan.values[0, just_happened] = 0.0
 
     def _record(self, t: float, event: Event, number: int, sign: int, x: np.ndarray) -> None:
-        state = {kind: np.array(x[part]) for kind, part in self.stepper.system.slices.items() if kind != "eta"}
+        state = {kind: np.array(x[part]) for kind, part in self.stepper.system.slices.items() if kind not in INTERNAL}
         self.occurrences.append(Occurrence(t=float(t), name=event.name, number=number, direction=sign, state=state))
 
     # -- collecting ------------------------------------------------------------------------------------------------

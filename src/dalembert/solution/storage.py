@@ -90,7 +90,7 @@ def _matching(model: Model, content: Mapping[str, Any], path: Path) -> Model:
     saved, kinds = content["names"], model.graph.vectors
     faults = []
     for kind in dict.fromkeys((*kinds, *saved)):
-        if kind == "eta":  # belongs to a formulation, not to the model
+        if kind in ("eta", "a"):  # belong to a formulation, not to the model
             continue
         theirs, ours = tuple(saved.get(kind, ())), model.names(kind)
         # a method may do without multipliers

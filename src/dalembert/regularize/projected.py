@@ -1,0 +1,201 @@
+"""The projected strangeness-free form of the equations of motion: constraints on all levels, and the differential
+equations that a selector will be applied to.
+
+Rows of the residual, in this order:
+
+    kinematic      Z v − p'                                  (later multiplied by S_p)
+    dynamic        f − Zᵀ Gᵀ λ − Zᵀ Hᵀ μ − M v'                (by S_v)
+    force elements b − r'
+    F1             d, g^II, h^I        determine w, λ, μ      "strangeness-free"
+    F2             g^I, h, e           restrict v
+    F3             c, g, e             determine s and restrict p
+
+Without the constraints on acceleration level ("index1") F1 is d alone, and λ, μ stay with the differential part [1]_.
+Invariants that do not contain velocities (the norm of Euler parameters) belong to F3.
+
+References
+----------
+.. [1] A. Steinbrecher, "GEOMS", WIAS Preprint 1259, 2007, equations (12) and (18).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.model import KINDS, EquationsOfMotion
+from dalembert.regularize.hidden import hidden_constraints
+from dalembert.regularize.system import System
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Rows and columns of the blocks, as index arrays into the residual and the unknowns."""
+
+    kinematic: np.ndarray  # rows
+    dynamic: np.ndarray
+    elements: np.ndarray
+    F1: np.ndarray
+    F2: np.ndarray
+    F3: np.ndarray
+    Y: np.ndarray  # columns determined by F1
+    free: np.ndarray  # columns of the differential part beside v and z: r, and λ, μ without F1's constraints
+    V: np.ndarray
+    Z: np.ndarray  # s and p
+    P: np.ndarray  # p alone
+    multipliers: np.ndarray  # λ and μ
+
+
+@dataclass(frozen=True)
+class ProjectedSystem(System):
+    """A `System` with more equations than unknowns, and its block structure."""
+
+    blocks: Blocks | None = None
+    form: str = "strangeness-free"
+
+
+def projected(
+    model: EquationsOfMotion, form: str = "strangeness-free", *, invariants: bool = True, accelerations: str = "auto"
+) -> ProjectedSystem:
+    """Build (once) the projected form of a model.
+
+    Parameters
+    ----------
+    form : {"strangeness-free", "index1"}
+        With or without the constraints on acceleration level.
+    invariants : bool
+        Whether the model's invariants are imposed.
+    accelerations : {"auto", "eliminated", "unknown"}
+        In g^II and h^I, v' is M⁻¹ (…), or an unknown of its own, which semi-definite M needs. "auto" looks at the
+        structure of M, and at its values if it is constant.
+    """
+    if not isinstance(model, EquationsOfMotion):
+        raise ModelError(f"model '{model.name}' is no EquationsOfMotion: the projected form needs positions and velocities")
+    invariants = invariants and "invariant" in model.graph.functions
+    unknown = form == "strangeness-free" and _accelerations_are_unknown(model, accelerations)
+    key = ("projected", form, invariants, unknown)
+    with model.lock:
+        if key not in model.cache:
+            model.cache[key] = _build(model, form, invariants, unknown)
+        return model.cache[key]
+
+
+def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> bool:
+    graph = model.graph
+    if accelerations != "auto" or not (graph.size("lam") + graph.size("mu")):
+        return accelerations == "unknown"
+    M = ca.sparsify(graph.value("mass"))
+    if ca.sprank(M) < M.shape[0]:
+        return True
+    if ca.depends_on(M, ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du)) or graph.externals_in(M):
+        return False
+    values = np.array(ca.Function("M", [graph.theta], [M])(model.theta(0.0)), float)
+    scale = np.sqrt(np.abs(np.diag(values)))
+    if (scale == 0).any():
+        return True
+    return bool(np.linalg.cond(values / np.outer(scale, scale)) > 1e12)
+
+
+def _build(model: EquationsOfMotion, form: str, invariants: bool, unknown: bool) -> ProjectedSystem:
+    graph, hidden = model.graph, hidden_constraints(model)
+    free_of_strangeness = form == "strangeness-free"
+    kinds = [kind for kind in KINDS if graph.size(kind)]
+    names = {kind: list(graph.vectors[kind]) for kind in kinds}
+    symbol = {kind: graph.symbol[kind] for kind in kinds}
+    if unknown:
+        kinds.append("a")  # internal: users see p, v, …
+        names["a"] = [f"{n}'" for n in graph.vectors["v"]]
+        symbol["a"] = graph.a
+    slices, start = {}, 0
+    for kind in kinds:
+        slices[kind] = slice(start, start + len(names[kind]))
+        start += len(names[kind])
+    n = start
+    rate = {kind: ca.SX.sym(f"{kind}_dot", len(names[kind])) for kind in kinds}
+
+    M, force = graph.value("mass"), graph.value("force") - hidden.constraint_force
+    g_II, h_I = hidden.g_II, hidden.h_I
+    F1, F1_names = [], []
+    if graph.size("w"):
+        F1.append(graph.value("auxiliary"))
+        F1_names += [f"auxiliary equation of '{x}'" for x in graph.vectors["w"]]
+    if free_of_strangeness:
+        if unknown:
+            F1.append(force - ca.mtimes(M, graph.a))
+            F1_names += [f"equation of motion of '{x}' (for its derivative)" for x in graph.vectors["v"]]
+        elif g_II.numel() + h_I.numel():
+            a = _solve_mass(M, force)
+            g_II, h_I = ca.substitute(g_II, graph.a, a), ca.substitute(h_I, graph.a, a)
+        F1 += [g_II, h_I]
+        F1_names += [f"holonomic constraint '{x}' on acceleration level" for x in graph.vectors["lam"]]
+        F1_names += [f"nonholonomic constraint '{x}' on acceleration level" for x in graph.vectors["mu"]]
+    F2 = [hidden.g_I, hidden.h]
+    F2_names = [f"holonomic constraint '{x}' on velocity level" for x in graph.vectors["lam"]]
+    F2_names += [f"nonholonomic constraint '{x}'" for x in graph.vectors["mu"]]
+    F3 = [hidden.c, hidden.g]
+    F3_names = [f"contact-point equation of '{x}'" for x in graph.vectors["s"]]
+    F3_names += [f"holonomic constraint '{x}'" for x in graph.vectors["lam"]]
+    if invariants:
+        e = graph.value("invariant")
+        for i in range(e.numel()):
+            # external functions may contain anything, so they count as containing velocities
+            with_v = ca.depends_on(e[i], graph.symbol["v"]) or bool(graph.externals_in(e[i]))
+            (F2 if with_v else F3).append(e[i])
+            (F2_names if with_v else F3_names).append(f"invariant {i + 1}")
+
+    rows = {
+        "kinematic": (hidden.p_dot - rate["p"], [f"kinematic equation of '{x}'" for x in names["p"]]),
+        "dynamic": (force - ca.mtimes(M, rate["v"]), [f"equation of motion of '{x}'" for x in names["v"]]),
+        "elements": (
+            graph.value("dynamics") - rate["r"] if graph.size("r") else ca.SX(0, 1),
+            [f"dynamic equation of '{x}'" for x in graph.vectors["r"]],
+        ),
+        "F1": (ca.vertcat(*F1), F1_names),
+        "F2": (ca.vertcat(*F2), F2_names),
+        "F3": (ca.vertcat(*F3), F3_names),
+    }
+    places, start = {}, 0
+    for name, (_, row_names) in rows.items():
+        places[name] = np.arange(start, start + len(row_names))
+        start += len(row_names)
+
+    def columns(*wanted: str) -> np.ndarray:
+        return np.concatenate([np.arange(n)[slices[k]] for k in wanted if k in slices] or [np.zeros(0, int)]).astype(int)
+
+    x, x_dot = ca.vertcat(*(symbol[k] for k in kinds)), ca.vertcat(*(rate[k] for k in kinds))
+    residual = ca.densify(ca.vertcat(*(row for row, _ in rows.values())))
+    index = np.ones(n, int)
+    if not free_of_strangeness:
+        index[columns("lam", "mu")] = 2
+    return ProjectedSystem(
+        model=model,
+        formulation="projected strangeness-free" if free_of_strangeness else "projected index 1",
+        slices=slices,
+        variables=tuple(name for kind in kinds for name in names[kind]),
+        equations=tuple(name for _, row_names in rows.values() for name in row_names),
+        index=index,
+        x=x,
+        x_dot=x_dot,
+        residual=residual,
+        jacobian=ca.jacobian(residual, x),
+        leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
+        blocks=Blocks(
+            **places,
+            Y=columns("w", "a", "lam", "mu") if free_of_strangeness else columns("w"),
+            free=columns("r") if free_of_strangeness else columns("lam", "mu", "r"),
+            V=columns("v"),
+            Z=columns("s", "p"),
+            P=columns("p"),
+            multipliers=columns("lam", "mu"),
+        ),
+        form=form,
+    )
+
+
+def _solve_mass(M: ca.SX, b: ca.SX) -> ca.SX:
+    """M⁻¹ b in the graph by a sparse LDLᵀ factorization; M is positive definite here."""
+    D, L, order = ca.ldl(ca.sparsify(M))
+    return ca.ldl_solve(b, D, L, order)
