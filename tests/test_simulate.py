@@ -69,7 +69,7 @@ def test_inputs_change_without_recompiling():
     sol = da.simulate(model, (0, 2), p0=[0.0], inputs={"u1": lambda t: np.sin(2 * t)}, rtol=1e-9, atol=1e-9)
     exact = (2 * np.sin(2) - np.sin(4)) / 3  # q'' + q = sin 2t
     assert sol["q"][-1] == pytest.approx(exact, abs=1e-7)
-    assert set(model.cache) == cached
+    assert {key for key in model.cache if key[0] != "inputs"} == {key for key in cached if key[0] != "inputs"}
 
 
 def test_breakpoints_of_inputs_are_met():

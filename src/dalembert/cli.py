@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import sys
 import warnings
@@ -299,8 +298,7 @@ def _method(name: str, formulation: str | None) -> MethodOptions:
     options = resolve_method(name)
     if formulation is None:
         return options
-    options.check_names({"formulation": formulation})
-    return dataclasses.replace(options, formulation=formulation)
+    return type(options)(formulation=formulation)
 
 
 def _problem(text: str) -> Problem:

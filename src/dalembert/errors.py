@@ -79,7 +79,7 @@ class InitialValuesCorrected(UserWarning):
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's code that called into the package, however deep inside this happens."""
     package = str(Path(__file__).parent)
-    level, frame = 1, sys._getframe(1)
+    level, frame = 2, sys._getframe(1)  # level 1 would be this function
     while frame is not None and frame.f_code.co_filename.startswith(package):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -154,7 +154,6 @@ def test_robertson():
     np.testing.assert_allclose(sol.x[-1, :2], [0.2083340149701255e-7, 0.8333360770334713e-13], rtol=1e-5)
 
 
-@pytest.mark.xfail(run=False, reason=ELIMINATED)  # a minute of tiny steps
 def test_robertson_untraceable():
     with pytest.warns(UntraceableWarning, match=r"rhs \(line \d+"):
         model = robertson(traced=False)
@@ -162,7 +161,6 @@ def test_robertson_untraceable():
     np.testing.assert_allclose(sol.x[-1], [0.7158270688, 9.185534765e-6, 0.2841637457], rtol=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason=ELIMINATED)
 def test_an_untraceable_stiff_equation_takes_as_many_steps_as_a_traced_one():
     def rhs(s):
         return [-1000 * (s.a - np.cos(s.t))]

@@ -119,7 +119,6 @@ def test_residuals_of_the_same_states_agree(traced):
             )
 
 
-@pytest.mark.xfail(strict=True, reason="the bound of rounding errors in numeric.py does not know of cancellation")
 def test_second_derivatives_where_a_constraint_is_satisfied():
     """There its terms cancel, and the rounding errors are those of the terms, not of their sum."""
 
@@ -138,7 +137,6 @@ def test_second_derivatives_where_a_constraint_is_satisfied():
         np.testing.assert_allclose(opaque.acceleration(**at), exact.acceleration(**at), atol=1e-10)
 
 
-@pytest.mark.xfail(strict=True, reason="errors.warn_user stops one frame too early")
 def test_the_warning_points_at_the_users_line():
     with pytest.warns(UntraceableWarning) as caught:
         build("force")

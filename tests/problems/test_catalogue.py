@@ -31,6 +31,7 @@ VARIANTS = [
     ("sleigh", {}, 1e-15),
     ("ball_in_ellipse", {}, 1e-15),
     ("motor_pendulum", {}, 1e-15),
+    ("iftomm_pendulum", {}, 1e-15),
 ]
 
 
@@ -95,6 +96,7 @@ INTEGRATED = [
     ("heavy_top", {}, None, 1e-8),
     ("ball_in_ellipse", {}, None, 1e-9),
     ("motor_pendulum", {}, None, 1e-9),
+    ("iftomm_pendulum", {}, None, 1e-9),
 ]
 
 

@@ -85,6 +85,10 @@ class Port:
         """Return and clear the exception that the Python function behind this port raised in this thread."""
         return None if self._errors is None else self._errors.__dict__.pop("error", None)
 
+    def take_refusal(self) -> BaseException | None:
+        """Return and clear the last `StepRefused` of the Python function behind this port in this thread."""
+        return None if self._errors is None else self._errors.__dict__.pop("refusal", None)
+
     def _raise(self, status: int, t: float, out: np.ndarray) -> None:
         pending = self.take_error()
         if pending is None and self._errors is not None:

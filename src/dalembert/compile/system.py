@@ -20,7 +20,6 @@ from dalembert.model import Model
 from dalembert.model.opaque import OpaqueEvaluator
 from dalembert.regularize import System
 
-
 #: compiled forms of one model beyond which ports of inputs that are no longer used are dropped
 CACHED_FORMS = 100
 
@@ -72,7 +71,9 @@ def _compile(system: System) -> CompiledSystem:
             n_out=len(rows) + leading.n_out,
         )
         pattern = (rows, columns)
-    return CompiledSystem(system, residual, jacobian, pattern, _triplets(E.sparsity()), tuple(system.eliminable()))
+    return CompiledSystem(
+        system, residual, jacobian, pattern, _triplets(E.sparsity()), tuple(system.eliminable(pattern))
+    )
 
 
 def expression_port(system: System, expression: ca.SX, x: ca.SX | None = None) -> Port:

@@ -206,6 +206,12 @@ def null_space_of_factors(block):
 def factor_singular_values(block, threshold):
     """A = Q Σ Vᵀ. LAPACK sees the transpose of our C-ordered matrix, so its U is our V."""
     rows, columns = block.A.shape
+    if rows == 0:
+        block.rank[0] = 0
+        for j in range(columns):
+            for i in range(columns):
+                block.K[i, j] = 1.0 if i == j else 0.0
+        return
     to = block.sizes.ctypes.data
     _dgesvd(
         block.job.ctypes.data, block.job.ctypes.data, to + 4, to, block.A.ctypes.data, to + 4,

@@ -23,7 +23,8 @@ class PointFunction:
         graph = model.graph
         self._kinds = tuple(graph.vectors)
         blocks = graph.externals_in(ca.veccat(*outputs))
-        arguments = [graph.t, *(graph.symbol[k] for k in self._kinds), graph.a, graph.theta, *(b.symbol for b in blocks)]
+        vectors = [graph.symbol[k] for k in self._kinds]
+        arguments = [graph.t, *vectors, graph.a, graph.theta, *(b.symbol for b in blocks)]
         self._function = ca.Function("f", [ca.vertcat(*arguments)], [ca.veccat(*(ca.densify(o) for o in outputs))])
         self._shapes = [o.shape for o in outputs]
         self._cuts = np.cumsum([o.numel() for o in outputs])[:-1]

@@ -100,14 +100,15 @@ class _Difference:
     def __init__(self, f: Callable, point: np.ndarray, unit: np.ndarray, order: int, far: float):
         self.f, self.point, self.unit, self.order = f, point, unit, order
         self.far = far  # size of the point's coordinates, in steps
-        self.noise = np.zeros(())  # rounding of the last values of f and of their arguments
+        self.size = np.zeros(())  # largest values of f so far: near a root the last ones say nothing of its rounding
+        self.noise = np.zeros(())  # rounding of the values of f and of their arguments
         self.middle = np.asarray(f(point), dtype=float) if order == 2 else None
 
     def __call__(self, h: float) -> np.ndarray:
         ahead = np.array(self.f(self.point + h * self.unit), dtype=float)
         behind = np.array(self.f(self.point - h * self.unit), dtype=float)
-        size = np.maximum(np.abs(ahead), np.abs(behind))
-        self.noise = _EPS * (size + 0.1 * self.far * np.abs(ahead - behind) / (2 * h))
+        self.size = np.fmax(self.size, np.fmax(np.abs(ahead), np.abs(behind)))  # NaN tells nothing
+        self.noise = _EPS * (self.size + 0.1 * self.far * np.abs(ahead - behind) / (2 * h))
         if self.order == 1:
             return (ahead - behind) / (2 * h)
         return ((ahead - self.middle) + (behind - self.middle)) / h**2

@@ -100,8 +100,8 @@ class OpaqueEvaluator:
         where = describe(function.role, function.python)
         try:
             result = call_with_numbers(function.python, namespace)
-        except StepRefused:
-            raise
+        except StepRefused as refusal:
+            raise StepRefused(f"{where}: {refusal}") from refusal
         except UnknownName as unknown:
             raise FunctionFailed(f"{where} at t = {t:.9g}: {unknown}") from None
         except Exception as error:

@@ -1,6 +1,7 @@
 """Test problems with published or verified reference values.
 
-Every function returns a `Problem`; `catalogue()` lists them by name.
+Every function returns a `Problem`; `catalogue()` lists by name those that every method should solve,
+`catalogue_singular()` those with redundant constraints or singular positions.
 
 >>> from dalembert import problems
 >>> problems.catalogue()["pendulum"]().title
@@ -13,11 +14,13 @@ from collections.abc import Callable
 
 from .andrews import andrews
 from .ball_in_ellipse import ball_in_ellipse
+from .bricard import bricard, bricard_point
 from .car_axis import car_axis
+from .four_bar_chain import four_bar_chain, four_bar_singular_times
 from .heavy_top import heavy_top
 from .motor_pendulum import motor_pendulum
 from .nonholonomic import rolling_disc, sleigh
-from .pendulum import pendulum
+from .pendulum import iftomm_pendulum, pendulum
 from .problem import Problem, Reference
 from .slider_crank import slider_crank
 from .truck import truck
@@ -28,9 +31,15 @@ __all__ = [
     "Reference",
     "andrews",
     "ball_in_ellipse",
+    "bricard",
+    "bricard_point",
     "car_axis",
     "catalogue",
+    "catalogue_singular",
+    "four_bar_chain",
+    "four_bar_singular_times",
     "heavy_top",
+    "iftomm_pendulum",
     "motor_pendulum",
     "pendulum",
     "rolling_disc",
@@ -52,9 +61,21 @@ _PROBLEMS: tuple[Callable[..., Problem], ...] = (
     sleigh,
     ball_in_ellipse,
     motor_pendulum,
+    iftomm_pendulum,
 )
+
+_SINGULAR: tuple[Callable[..., Problem], ...] = (four_bar_chain, bricard)
 
 
 def catalogue() -> dict[str, Callable[..., Problem]]:
-    """All problems: name to the function that makes the problem."""
+    """All problems whose constraints are independent: name to the function that makes the problem."""
     return {function.__name__: function for function in _PROBLEMS}
+
+
+def catalogue_singular() -> dict[str, Callable[..., Problem]]:
+    """Problems whose constraint Jacobian lacks full row rank, always (redundant constraints) or at some positions.
+
+    Methods that factorize the saddle-point matrix fail on them or lose accuracy, so they are not part of `catalogue`.
+    Multipliers need not be unique, and references may have none.
+    """
+    return {function.__name__: function for function in _SINGULAR}

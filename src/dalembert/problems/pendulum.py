@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import ellipj, ellipk, ellipkinc
 
@@ -63,7 +65,7 @@ def pendulum(
             (lambda s: [0.5 * s.m * (s.x_dot**2 + s.y_dot**2) + s.m * s.g * s.y - s.energy]) if energy else None
         ),
     )
-    angle1, rate1 = _exact(angle, v0 / L, g / L, t_end)
+    angle1, rate1 = exact_angle(angle, v0 / L, g / L, t_end)
     p1, v1 = _cartesian(angle1, rate1, L)
     return Problem(
         name="pendulum",
@@ -83,14 +85,29 @@ def pendulum(
     )
 
 
+def iftomm_pendulum() -> Problem:
+    """Pendulum of the IFToMM benchmark library (A01) [1]_: mass and length 1, g = 9.81, from (-1, 0) at rest, 10 s.
+
+    `pendulum` with these numbers; the period is 2.3678419475762374 s. The benchmark looks at the drift of energy and
+    at how little time a method needs for a given accuracy.
+
+    References
+    ----------
+    .. [1] M. González, D. Dopico, U. Lugrís, J. Cuadrado, "A benchmarking system for MBS simulation software: problem
+       standardization and performance measurement", Multibody System Dynamics 16, 2006.
+    """
+    problem = pendulum(g=9.81, start=-np.pi / 2, t_end=10.0)
+    return replace(problem, name="iftomm_pendulum", title="Planar pendulum of the IFToMM benchmarks")
+
+
 def _cartesian(angle: float, rate: float, L: float) -> tuple[np.ndarray, np.ndarray]:
     sine, cosine = np.sin(angle), np.cos(angle)
-    if angle == np.pi / 2:
-        cosine = 0.0  # cos(pi/2) is 6e-17 in floating point; the start (L, 0) is meant exactly
+    if abs(angle) == np.pi / 2:
+        cosine = 0.0  # cos(pi/2) is 6e-17 in floating point; the starts (±L, 0) are meant exactly
     return L * np.array([sine, -cosine]), L * rate * np.array([cosine, sine])
 
 
-def _exact(angle: float, rate: float, g_over_L: float, t: float) -> tuple[float, float]:
+def exact_angle(angle: float, rate: float, g_over_L: float, t: float) -> tuple[float, float]:
     """Angle and rate at time t of θ'' = -(g/L) sin θ."""
     omega = np.sqrt(g_over_L)
     modulus2 = (rate / (2 * omega)) ** 2 + np.sin(angle / 2) ** 2  # energy; 1 on the separatrix

@@ -13,7 +13,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import InconsistentInitialValues, InitialValuesCorrected, ModelError, OptionError, warn_user
+from dalembert.errors import (
+    FunctionFailed,
+    InconsistentInitialValues,
+    InitialValuesCorrected,
+    ModelError,
+    OptionError,
+    StepRefused,
+    warn_user,
+)
 from dalembert.model import KINDS, EquationsOfMotion, Model, QuasiLinearDAE
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.kinematics import jacobian
@@ -76,6 +84,14 @@ def consistent_initial_values(
     t0 = float(t0)
     if not np.isfinite(t0):
         raise ModelError(f"the start time is {t0}")
+    try:
+        return _start(model, t0, start, known, mode, rtol, atol)
+    except StepRefused as refusal:
+        message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {refusal}"
+        raise FunctionFailed(message) from refusal
+
+
+def _start(model: Model, t0: float, start: dict, known: set, mode: str, rtol: float, atol: float) -> InitialValues:
     if isinstance(model, QuasiLinearDAE):
         from dalembert.regularize.initial_quasi_linear import quasi_linear_start
 

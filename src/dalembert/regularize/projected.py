@@ -73,7 +73,9 @@ def projected(
         structure of M, and at its values if it is constant.
     """
     if not isinstance(model, EquationsOfMotion):
-        raise ModelError(f"model '{model.name}' is no EquationsOfMotion: the projected form needs positions and velocities")
+        raise ModelError(
+            f"model '{model.name}' has no positions and velocities: the projected form needs EquationsOfMotion"
+        )
     invariants = invariants and "invariant" in model.graph.functions
     unknown = form == "strangeness-free" and _accelerations_are_unknown(model, accelerations)
     key = ("projected", form, invariants, unknown)
@@ -90,7 +92,8 @@ def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> 
     M = ca.sparsify(graph.value("mass"))
     if ca.sprank(M) < M.shape[0]:
         return True
-    if ca.depends_on(M, ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du)) or graph.externals_in(M):
+    moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du)
+    if ca.depends_on(M, moving) or graph.externals_in(M):
         return False
     values = np.array(ca.Function("M", [graph.theta], [M])(model.theta(0.0)), float)
     scale = np.sqrt(np.abs(np.diag(values)))
@@ -163,7 +166,8 @@ def _build(model: EquationsOfMotion, form: str, invariants: bool, unknown: bool)
         start += len(row_names)
 
     def columns(*wanted: str) -> np.ndarray:
-        return np.concatenate([np.arange(n)[slices[k]] for k in wanted if k in slices] or [np.zeros(0, int)]).astype(int)
+        parts = [np.arange(n)[slices[k]] for k in wanted if k in slices]
+        return np.concatenate([np.zeros(0, int), *parts])
 
     x, x_dot = ca.vertcat(*(symbol[k] for k in kinds)), ca.vertcat(*(rate[k] for k in kinds))
     residual = ca.densify(ca.vertcat(*(row for row, _ in rows.values())))

@@ -54,20 +54,22 @@ class System:
         """Mask of the equations in which a derivative occurs."""
         return np.diff(self.leading.sparsity().T.colind()) > 0
 
-    def eliminable(self) -> list[tuple[int, int]]:
+    def eliminable(self, pattern: tuple[np.ndarray, np.ndarray] | None = None) -> list[tuple[int, int]]:
         """Pairs (row, variable) of equations x_j' = k_i in which k_i contains no eliminated variable.
 
         For those Δx_j = (R_i + Σ J_ik Δx_k)/σ, so that Newton's linear systems shrink by their number: for p' = v the
-        positions drop out.
+        positions drop out. `pattern` holds rows and columns of ∂F/∂x if they are more than the graph shows (functions
+        that could not be traced).
         """
-        E, J = self.leading, self.jacobian
+        E = self.leading
+        pattern = self.jacobian.sparsity().get_triplet() if pattern is None else pattern
         rows_of_E = [[] for _ in range(self.residual.numel())]
         count = np.zeros(self.n, int)
         for row, column in zip(*E.sparsity().get_triplet(), strict=True):
             rows_of_E[row].append(column)
             count[column] += 1
         reads = [set() for _ in range(self.residual.numel())]
-        for row, column in zip(*J.sparsity().get_triplet(), strict=True):
+        for row, column in zip(*pattern, strict=True):
             reads[row].add(column)
         chosen: list[tuple[int, int]] = []
         used: set[int] = set()  # variables read by chosen rows

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.model.event import as_events
+from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import consistent_initial_values
 from dalembert.simulation.arguments import output_times, positive, time_span, tolerance_arrays
 from dalembert.simulation.run import Run, event_port
@@ -46,6 +47,7 @@ def simulate(
     dense_output: bool = True,
     progress: bool = False,
     checkpoint: str | Path | None = None,
+    **unknown: Any,
 ) -> Solution:
     """Integrate a model.
 
@@ -96,6 +98,8 @@ def simulate(
     >>> sol.max_residual("position") < 1e-8
     True
     """
+    for name in unknown:
+        raise OptionError(f"simulate has no argument '{name}': {explain_unknown(name, simulate.__kwdefaults__)}")
     if not isinstance(model, Model):
         raise OptionError(f"simulate needs a model (EquationsOfMotion, QuasiLinearDAE), not {type(model).__name__}")
     options = resolve_method(method)
@@ -110,6 +114,8 @@ def simulate(
     first = positive("first_step", first_step)
     if not isinstance(max_steps, int | np.integer) or max_steps < 1:
         raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
+    if checkpoint is not None and not isinstance(checkpoint, str | Path):
+        raise OptionError(f"checkpoint={checkpoint!r} must be a path")
     initial = consistent_initial_values(
         model,
         t0,

@@ -11,6 +11,9 @@ from dalembert.errors import OptionError
 from dalembert.model.namespace import explain_unknown
 from dalembert.solvers.method import Tolerances
 
+#: steps below this overflow in the methods' matrices
+SHORTEST = 1e-130
+
 
 def time_span(t_span: Any) -> tuple[float, float]:
     try:
@@ -19,6 +22,8 @@ def time_span(t_span: Any) -> tuple[float, float]:
         raise OptionError(f"t_span must be two numbers (start, end), not {t_span!r}") from None
     if not (np.isfinite(t0) and np.isfinite(t1)):
         raise OptionError(f"t_span = ({t0}, {t1}) must be finite")
+    if t0 != t1 and abs(t1 - t0) < SHORTEST:
+        raise OptionError(f"t_span = ({t0}, {t1}) is too short to be divided into steps")
     return t0, t1
 
 
@@ -31,6 +36,8 @@ def positive(name: str, value: Any) -> float | None:
         raise OptionError(f"{name}={value!r} is not a number") from None
     if not number > 0:
         raise OptionError(f"{name}={value!r} must be positive")
+    if number < SHORTEST:
+        raise OptionError(f"{name}={value!r} is smaller than any step can be")
     return number
 
 
@@ -43,7 +50,10 @@ def tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Toleranc
             for variable, value in given.items():
                 if variable not in variables:
                     raise OptionError(f"{name}: {explain_unknown(variable, variables)}")
-                array[list(variables).index(variable)] = value
+                try:
+                    array[list(variables).index(variable)] = float(value)
+                except (TypeError, ValueError):
+                    raise OptionError(f"{name} for '{variable}' is {value!r}, not a number") from None
         else:
             try:
                 given = np.asarray(given, float)

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, Interrupted, SimulationError
+from dalembert.errors import (
+    DalembertError,
+    FunctionFailed,
+    Interrupted,
+    SimulationError,
+    StepRefused,
+    StepSizeTooSmall,
+)
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.event import Event, trace_events
 from dalembert.model.namespace import explain_unknown
@@ -18,10 +25,12 @@ from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
 from dalembert.solvers import status
 
+#: accepted steps that must bring the simulation forward by a millionth of the interval
+PATIENCE = 10_000
 #: vectors that belong to a formulation, not to the model
 INTERNAL = ("eta", "a")
-#: restarts at practically the same time after which events are taken to accumulate
-MOST_RESTARTS_AT_ONCE = 12
+#: restarts by one event at practically the same time after which it is taken to accumulate
+MOST_RESTARTS_AT_ONCE = 4
 
 
 class Run:
@@ -43,6 +52,7 @@ class Run:
         self.restart_times: list[float] = []
         self.bar: Callable[[float], None] | None = None
         self.checkpoint: Path | None = None
+        self.progress = (0, t0)  # accepted steps and time when progress was last looked at
         self.begin = self.last_save = time.perf_counter()
 
     # -- the loop --------------------------------------------------------------------------------------------------
@@ -63,6 +73,9 @@ class Run:
                 f"interrupted at t = {self._reached():.9g}; the exception's .solution holds everything up to there"
             )
             raise Interrupted(message, self._solution("interrupted", message)) from None
+        except StepRefused as refusal:
+            message = f"a model function refused at the start of a step: {refusal}"
+            raise FunctionFailed(message, self._solution("failed", message)) from refusal
         except SimulationError as error:
             error.solution = self._solution("failed", str(error))
             raise
@@ -103,22 +116,49 @@ class Run:
     def _segment(self, end: float) -> bool:
         """Integrate to `end`. Returns True if a terminal event ended the simulation."""
         while True:
-            before = None
             reason = self.stepper.advance()
             t, h, c = self.stepper.collect()
             if reason == status.EVENT:
-                before = (t[:-1], h[:-1], c[:-1])
-                self._keep(*before)
+                self._keep(t[:-1], h[:-1], c[:-1])
                 if self._handle_events(t[-1], h[-1], c[-1], end):
                     return True
+            elif reason == status.EVENT_FAILED:
+                self._keep(t[:-1], h[:-1], c[:-1])
             else:
                 self._keep(t, h, c)
             self._report()
             if reason == status.DONE:
                 return False
             if reason in (status.BUFFER_FULL, status.EVENT):
+                self._must_progress()
                 continue
+            if reason == status.EVENT_FAILED:
+                raise self._event_failure(float(self.stepper.scan.failed[0]), self.stepper.scan.out)
             raise self.stepper.explain(reason)
+
+    def _must_progress(self) -> None:
+        """Raise if the last PATIENCE steps got nowhere: a chattering force, a singularity in disguise."""
+        taken = self.stepper.counters["accepted"]
+        if taken - self.progress[0] < PATIENCE:
+            return
+        before, self.progress = self.progress, (taken, self._reached())
+        advanced = abs(self.progress[1] - before[1])
+        if advanced < 1e-6 * abs(self.t1 - self.t0):
+            raise StepSizeTooSmall(
+                f"{taken - before[0]} steps advanced only {advanced:.2e}, to t = {self._reached():.9g}: a force may "
+                "jump back and forth there (sign functions, dry friction), or the solution grow without bound. Smooth "
+                "it, or describe the change by an Event"
+            )
+
+    def _event_failure(self, t: float, values: np.ndarray) -> FunctionFailed:
+        error = self.port.take_error()
+        if isinstance(error, SimulationError):
+            return error
+        bad = [event.name for event, value in zip(self.events, values, strict=False) if not np.isfinite(value)]
+        names = ", ".join(f"'{name}'" for name in bad or [event.name for event in self.events])
+        reason = error or self.port.take_refusal()
+        said = f" ({type(error).__name__}: {error})" if error is not None else f" ({reason})" if reason else ""
+        return FunctionFailed(f"the function of event {names} cannot be evaluated at t = {t:.9g}{said}")
 
     # -- events ----------------------------------------------------------------------------------------------------
 
@@ -162,8 +202,7 @@ class Run:
         x_dot = derivative(c, -1.0) / h
         kept = (np.array([root]), np.array([h * (1 + s)]), shortened(c, s)[None])
         if abs(root - t_before) <= 64 * np.spacing(max(abs(t_before), abs(root))):
-            self._keep(*kept)
-            return root, kept[2][0, 0]
+            return t_before, x_before.copy()  # no step is that short
         counts = self.stepper.state.count.copy()
         try:
             for _ in range(4):
@@ -202,11 +241,11 @@ class Run:
         """Change the state as the event's action says and restart there."""
         since_last = abs(t - (self.restart_times[-1] if self.restart_times else self.t0))
         self.restart_times.append(t)
-        recent = self.restart_times[-MOST_RESTARTS_AT_ONCE:]
+        recent = [o.t for o in self.occurrences if o.number == number][-MOST_RESTARTS_AT_ONCE:]
         if len(recent) == MOST_RESTARTS_AT_ONCE and abs(recent[-1] - recent[0]) <= 1e-9 * abs(self.t1 - self.t0):
             raise SimulationError(
                 f"event '{event.name}' accumulates at t = {t:.9g} ({MOST_RESTARTS_AT_ONCE} restarts without progress): "
-                "make it terminal, or let its action bring the state to rest"
+                "make it terminal there, for instance with a second event on the speed"
             )
         values = {kind: x[part].copy() for kind, part in self.stepper.system.slices.items()}
         theta = self.model.theta(t)
@@ -219,7 +258,7 @@ class Run:
             raise SimulationError(
                 f"the action of event '{event.name}' raised {type(error).__name__}: {error} at t = {t:.9g}"
             ) from error
-        changed = self._changed(event, complete, changes or {}, t)
+        changed = self._changed(event, complete, {} if changes is None else changes, t)
         start = {f"{kind}0": value for kind, value in changed.items() if kind not in ("lam", "mu")}
         initial = consistent_initial_values(self.model, t, mode="correct", **start)
         x, x_dot = start_vectors(self.stepper.system, initial)
@@ -237,8 +276,11 @@ class Run:
             )
         places = {name: (kind, i) for kind in values for i, name in enumerate(self.model.names(kind))}
         for name, value in changes.items():
-            new = np.asarray(value, float)
-            if not np.isfinite(new).all():
+            try:
+                new = np.asarray(value, float)
+            except (TypeError, ValueError):
+                new = np.full(1, np.nan)
+            if not np.isfinite(new).all() or (name in places and new.size != 1):
                 raise SimulationError(f"the action of event '{event.name}' sets '{name}' to {value!r} at t = {t:.9g}")
             if name in places:
                 kind, i = places[name]
@@ -264,7 +306,10 @@ class Run:
         if self.port is None:
             return
         scan = self.stepper.scan
-        scan.values[0] = self.port(t, np.ascontiguousarray(x), self.model.theta(t))
+        values = np.zeros(len(self.events))
+        if self.port.call_status(t, np.ascontiguousarray(x), self.model.theta(t), values):
+            raise self._event_failure(t, values)
+        scan.values[0] = values
         if just_happened is not None:
             scan.values[0, just_happened] = 0.0
 

@@ -18,6 +18,7 @@ class EventScan(NamedTuple):
     values: matrix  # (samples + 1, events); row 0 belongs to the start of the step
     state: vector
     out: vector
+    failed: vector  # the time at which an event function could not be evaluated
 
 
 scan_type = record(EventScan)
@@ -58,6 +59,7 @@ def scan_step(scan, ports, t, h, coefficients):
         s = (k - samples) / samples
         interpolate(coefficients, s, scan.state)
         if evaluate(ports.events, ports, t + s * h, scan.state, scan.out) != 0:
+            scan.failed[0] = t + s * h
             return -1
         for e in range(n_events):
             scan.values[k, e] = scan.out[e]

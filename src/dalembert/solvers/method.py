@@ -59,6 +59,23 @@ class MethodOptions:
                 raise OptionError(f"{cls.__name__} has no option '{name}'{hint}")
         return super().__new__(cls)
 
+    def coerce_numbers(self) -> None:
+        """Options that are numbers become what their annotation says; anything else is an error that names them."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            wanted = str(field.type).removesuffix(" | None")
+            if wanted not in ("float", "int") or (value is None and str(field.type) != wanted):
+                continue
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                number = np.nan
+            whole = wanted == "int"
+            if not np.isfinite(number) or (whole and number != int(number)) or isinstance(value, str):
+                kind = "a whole number" if whole else "a finite number"
+                raise OptionError(f"{type(self).__name__}: {field.name}={value!r} must be {kind}")
+            object.__setattr__(self, field.name, int(number) if whole else number)
+
     def __repr__(self) -> str:
         """The options that differ from their defaults, the method's own ones first."""
         own = type(self).__annotations__

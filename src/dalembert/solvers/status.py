@@ -12,6 +12,7 @@ TOO_MANY_STEPS = 4
 SINGULAR = 5  # the iteration matrix is singular, whatever the step size
 PORT_FAILED = 6  # a model function asked to stop (a Python exception is pending)
 NOT_FINITE = 7  # a model function cannot be evaluated at the current point itself
+EVENT_FAILED = 9  # an event function cannot be evaluated within the last step of the buffer
 RANK_DEFICIENT = 8  # constraints are redundant, or their rank has changed
 
 

@@ -50,6 +50,8 @@ T, H, T_END, H_OLD, H_ACCEPTED, ERROR_ACCEPTED, RATE, CONTRACTION, FAILED_T, N_R
     N_FLAG,
 ) = range(12)
 
+#: steps below this overflow in the iteration matrix
+SMALLEST = 1e-140
 #: a first iteration is never trusted to leave less than this fraction of its increment as an error
 FIRST_CONTRACTION = 1e-2
 #: increments that stop decreasing below this fraction of the tolerance are rounding errors
@@ -503,7 +505,7 @@ def make_run(decompose, prepare, solve_real, solve_complex, correct):
                 return status.BUFFER_FULL
             if count[Count.STEPS] >= control.max_steps:
                 return status.TOO_MANY_STEPS
-            if 0.1 * abs(real[H]) <= max(abs(real[T]), abs(real[T_END]) * 1e-3) * control.unit:
+            if 0.1 * abs(real[H]) <= abs(real[T]) * control.unit or abs(real[H]) < SMALLEST:
                 return status.STEP_TOO_SMALL
             if flag[NEED_JACOBIAN] == 1:
                 code = new_jacobian(la, ports, state, choose_matrix_point(state, control))
@@ -587,7 +589,7 @@ def make_run(decompose, prepare, solve_real, solve_complex, correct):
                 if not keep_jacobian:
                     flag[NEED_JACOBIAN] = 1
             if found != 0:
-                return status.EVENT if found > 0 else status.PORT_FAILED
+                return status.EVENT if found > 0 else status.EVENT_FAILED
             if ports.events != 0:
                 carry_over(scan)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.errors import OptionError
 from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class RadauOptions(MethodOptions):
     rounding_unit: float = UNIT  # of the arithmetic
 
     def __post_init__(self) -> None:
+        self.coerce_numbers()
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
         one_of("controller", self.controller, ("predictive", "classical"))
         one_of("start", self.start, ("extrapolated", "constant"))
@@ -50,7 +52,11 @@ class RadauOptions(MethodOptions):
         require(0 < self.safety < 1, f"safety={self.safety} must lie between 0 and 1")
         require(self.max_growth > 1, f"max_growth={self.max_growth} must exceed 1")
         require(0 < self.max_shrink < 1, f"max_shrink={self.max_shrink} must lie between 0 and 1")
-        low, high = self.keep_step
+        try:
+            low, high = (float(ratio) for ratio in self.keep_step)
+        except (TypeError, ValueError):
+            raise OptionError(f"keep_step={self.keep_step!r} must be two numbers") from None
+        object.__setattr__(self, "keep_step", (low, high))
         require(0 < low <= 1 <= high, f"keep_step={self.keep_step} must enclose 1")
         require(0 < self.rounding_unit < 1e-4, f"rounding_unit={self.rounding_unit} is not one of this world")
 

@@ -61,7 +61,7 @@ class RadauStepper:
             np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, 4, n)), np.zeros(1, np.int64)
         )
         n_events = events.n_out if events else 0
-        self.scan = EventScan(np.zeros((samples + 1, n_events)), np.zeros(n), np.zeros(max(n_events, 1)))
+        self.scan = EventScan(np.zeros((samples + 1, n_events)), np.zeros(n), np.zeros(max(n_events, 1)), np.zeros(1))
 
     # -- the protocol ----------------------------------------------------------------------------------------------
 
@@ -125,7 +125,8 @@ class RadauStepper:
         for port in (self.compiled.residual, self.compiled.jacobian, self._inputs, self._events):
             error = port.take_error() if port is not None else None
             if error is not None:
-                return error if isinstance(error, SimulationError | KeyboardInterrupt) else self._wrapped(error, t)
+                ours = isinstance(error, SimulationError) or not isinstance(error, Exception)  # Ctrl-C, exit
+                return error if ours else self._wrapped(error, t)
         if status == codes.TOO_MANY_STEPS:
             return TooManySteps(
                 f"{self.control.max_steps} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, "
@@ -157,7 +158,11 @@ class RadauStepper:
         return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {t:.9g}")
 
     def _not_finite(self) -> str:
-        """Name the equations that are not finite at the point that could not be evaluated."""
+        """Name what is not finite at the point that could not be evaluated, or repeat what a function said."""
+        for port in (self.compiled.residual, self.compiled.jacobian, self._inputs):
+            refusal = port.take_refusal() if port is not None else None
+            if refusal is not None and str(refusal):
+                return f"a model function refused ({refusal})"
         state = self.state
         out = np.zeros(self.compiled.residual.n_out)
         t = float(state.real[core.FAILED_T])
@@ -171,10 +176,6 @@ class RadauStepper:
         if bad.size:
             names = ", ".join(self.system.equations[i] for i in bad[:3])
             return f"{names} cannot be evaluated (NaN or infinite)"
-        if self._events is not None:
-            values = np.zeros(self._events.n_out)
-            if self._events.call_status(self.t, state.x, self.ports.theta, values):
-                return "an event function is not finite"
         return "a function or a derivative of the model is not finite"
 
     def _singularity(self) -> str | None:
