@@ -60,6 +60,14 @@ class SingularMatrix(SimulationError):
     """The iteration matrix is singular whatever the step size; the message names the equation or variable behind it."""
 
 
+class RedundantConstraints(SingularMatrix):
+    """Constraints depend on each other, and the decomposition that was chosen cannot deal with that."""
+
+
+class SingularConfiguration(SimulationError):
+    """The rank of the constraints changes: the mechanism is in a singular position."""
+
+
 class FunctionFailed(SimulationError):
     """A user's function raised an exception, or returned a wrong shape or a value that is not finite."""
 

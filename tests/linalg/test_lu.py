@@ -12,17 +12,17 @@ f8, c16, i8, i4 = nb.float64, nb.complex128, nb.int64, nb.int32
 
 @kernel(i8(f8[:, ::1], i8[::1], f8[::1]))
 def solve_real(A, pivots, b):
-    failed = lu.factor(A, pivots)
+    failed = lu.factor(A, pivots, b.size)
     if failed == 0:
-        lu.substitute(A, pivots, b)
+        lu.substitute(A, pivots, b, b.size)
     return failed
 
 
 @kernel(i8(f8[:, ::1], f8[:, ::1], i8[::1], f8[::1], f8[::1]))
 def solve_complex(Ar, Ai, pivots, br, bi):
-    failed = lu.factor_complex(Ar, Ai, pivots)
+    failed = lu.factor_complex(Ar, Ai, pivots, br.size)
     if failed == 0:
-        lu.substitute_complex(Ar, Ai, pivots, br, bi)
+        lu.substitute_complex(Ar, Ai, pivots, br, bi, br.size)
     return failed
 
 

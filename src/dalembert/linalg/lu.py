@@ -12,9 +12,8 @@ from dalembert.compile.kernel import device
 
 
 @device
-def factor(A, pivots):
-    """A = P L U in place. Returns 0, or k + 1 if the k-th column has no nonzero pivot."""
-    n = A.shape[0]
+def factor(A, pivots, n):
+    """A = P L U in place, A being the leading n × n part. Returns 0, or k + 1 if column k has no nonzero pivot."""
     for k in range(n):
         best, row = abs(A[k, k]), k
         for i in range(k + 1, n):
@@ -38,9 +37,8 @@ def factor(A, pivots):
 
 
 @device
-def substitute(A, pivots, b):
+def substitute(A, pivots, b, n):
     """Solve with the factors of `factor`, in place."""
-    n = A.shape[0]
     for k in range(n):
         row = pivots[k]
         if row != k:
@@ -58,9 +56,8 @@ def substitute(A, pivots, b):
 
 
 @device
-def factor_complex(Ar, Ai, pivots):
+def factor_complex(Ar, Ai, pivots, n):
     """As `factor`, for Ar + i Ai. The diagonal holds the inverses of the pivots afterwards."""
-    n = Ar.shape[0]
     for k in range(n):
         best, row = abs(Ar[k, k]) + abs(Ai[k, k]), k
         for i in range(k + 1, n):
@@ -92,9 +89,8 @@ def factor_complex(Ar, Ai, pivots):
 
 
 @device
-def substitute_complex(Ar, Ai, pivots, br, bi):
+def substitute_complex(Ar, Ai, pivots, br, bi, n):
     """Solve with the factors of `factor_complex`, in place."""
-    n = Ar.shape[0]
     for k in range(n):
         row = pivots[k]
         if row != k:

@@ -25,7 +25,7 @@ def four_bar_chain(n: int = 2, *, t_end: float = 10.0) -> Problem:
 
     Whenever the links lie in one line (cos θ = 0) the constraint Jacobian loses rank, from 2N+1 to N+1, and other
     motions, with some of the cranks turning the other way, branch off; a method has to find its way through.
-    `four_bar_singular_times` gives these moments; for N = 2 the first are 0.714355529293, 1.228159393314, 2.656870451900.
+    `four_bar_singular_times` gives these moments; for N = 2 the first are 0.714355529293, 1.228159393314, 2.6568704519.
     For N = 1 the multipliers stay bounded there. For N > 1 they grow like 1/cos θ: left alone, the inner and the outer
     points would fall at different rates, and links in one line cannot hold them; at the position itself there are none.
 
@@ -81,7 +81,7 @@ def four_bar_singular_times(n: int = 2, *, t_end: float = 10.0) -> np.ndarray:
     """
     _check(n)
     omega2 = _omega2(n)
-    k = np.sqrt(1 + 1 / (4 * omega2))  # the chain goes round: θ/2 - π/2 is a Jacobi amplitude of parameter 1/k²
+    k = np.sqrt(1 + 1 / (4 * omega2))  # the chain goes round: θ/2 + π/2 is a Jacobi amplitude of parameter 1/k²
     quarter = ellipk(1 / k**2)
     eighth = ellipkinc(np.pi / 4, 1 / k**2)  # from hanging to horizontal
     turns = np.arange(int(k * np.sqrt(omega2) * t_end / (2 * quarter)) + 1)

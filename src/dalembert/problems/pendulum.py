@@ -104,7 +104,7 @@ def _cartesian(angle: float, rate: float, L: float) -> tuple[np.ndarray, np.ndar
     sine, cosine = np.sin(angle), np.cos(angle)
     if abs(angle) == np.pi / 2:
         cosine = 0.0  # cos(pi/2) is 6e-17 in floating point; the starts (±L, 0) are meant exactly
-    return L * np.array([sine, -cosine]), L * rate * np.array([cosine, sine])
+    return L * np.array([sine, 0.0 - cosine]), L * rate * np.array([cosine, sine])
 
 
 def exact_angle(angle: float, rate: float, g_over_L: float, t: float) -> tuple[float, float]:

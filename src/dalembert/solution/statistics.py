@@ -39,6 +39,7 @@ class Statistics:
     back_substitutions: int = 0
     linear_solves: int = 0
     event_evaluations: int = 0
+    linear_algebra_operations: int = 0  # floating-point operations, counted by formula
     seconds: float = 0.0  # wall time of the integration
 
     @property

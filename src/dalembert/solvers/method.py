@@ -107,6 +107,6 @@ def counters(count: np.ndarray) -> dict[str, int]:
         "jacobian_evaluations": Count.JACOBIAN, "mass_evaluations": Count.MASS, "selectors": Count.SELECTORS,
         "constraint_decompositions": Count.CONSTRAINT_DECOMPOSITIONS, "decompositions": Count.DECOMPOSITIONS,
         "back_substitutions": Count.BACK_SUBSTITUTIONS, "linear_solves": Count.LINEAR_SOLVES,
-        "event_evaluations": Count.EVENT_EVALUATIONS,
+        "event_evaluations": Count.EVENT_EVALUATIONS, "linear_algebra_operations": Count.FLOPS,
     }  # fmt: skip
     return {name: int(count[place]) for name, place in names.items()}

@@ -32,6 +32,7 @@ class Count(enum.IntEnum):
     LINEAR_SOLVES = 10
     EVENT_EVALUATIONS = 11
     STEPS = 12  # all attempted, for the limit
+    FLOPS = 13  # floating-point operations of the linear algebra
 
 
 N_COUNTS = len(Count)

@@ -244,6 +244,7 @@ def make_matrix(decompose, prepare):
                 state.failed[i] = state.stage[i]
             return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
         state.count[Count.JACOBIAN] += 1
+        state.count[Count.FLOPS] += la.cost[0]
         if not decompose(la, state):
             return status.RANK_DEFICIENT
         state.flag[NEED_JACOBIAN] = 0
@@ -255,6 +256,7 @@ def make_matrix(decompose, prepare):
         """Factor for the current step size. Returns whether that was possible."""
         h = state.real[H]
         state.count[Count.DECOMPOSITIONS] += 1
+        state.count[Count.FLOPS] += la.cost[1]
         if not prepare(la, GAMMA / h, ALPHA / h, BETA / h):
             return False
         state.flag[NEED_FACTORS] = 0
@@ -302,6 +304,7 @@ def make_newton(new_jacobian, new_factors, solve_real, solve_complex):
             solve_real(la, R[0], D[0])
             solve_complex(la, R[1], R[2], D[1], D[2])
             state.count[Count.BACK_SUBSTITUTIONS] += 1
+            state.count[Count.FLOPS] += la.cost[2]
             state.flag[ITERATIONS] = iteration
             total = 0.0
             for i in range(n):
@@ -381,6 +384,7 @@ def make_error_estimate(solve_real):
             return -2.0 if answer == STOP else -1.0
         satisfy_constraints(state)
         solve_real(la, state.F[0], state.error)
+        state.count[Count.FLOPS] += la.cost[3]
         norm = error_norm(state)
         if norm >= 1.0 and (state.flag[FIRST] == 1 or state.flag[REJECTED] == 1):
             for i in range(n):

@@ -55,6 +55,7 @@ class DenseAlgebra(NamedTuple):
     work_real: vector
     work_imaginary: vector
     singular: indices  # variable without pivot, or −1
+    cost: indices  # floating-point operations of decompose, prepare, one Newton iteration, one error estimate
 
 
 dense_type = record(DenseAlgebra)
@@ -100,8 +101,16 @@ def dense_algebra(compiled) -> DenseAlgebra:
         lapack=lapack.lapack_arguments(m), complex=np.zeros((m, m) if large else (0, 0), complex),
         work_complex=np.zeros(m, complex), lapack_real_pivots=np.zeros(m, np.int32),
         lapack_complex_pivots=np.zeros(m, np.int32),
-        work_real=np.zeros(m), work_imaginary=np.zeros(m), singular=np.full(1, -1),
+        work_real=np.zeros(m), work_imaginary=np.zeros(m), singular=np.full(1, -1), cost=_cost(m, len(rp), len(pr), len(p_row)),
     )  # fmt: skip
+
+
+def _cost(m: int, rp: int, pr: int, eliminated: int) -> np.ndarray:
+    """Floating-point operations; a complex multiplication with addition counts eight."""
+    product = 2 * rp * pr // max(eliminated, 1)
+    assembly, factors = 10 * m * m, (2 * m**3) // 3 + (8 * m**3) // 3
+    real = 2 * m * m + 2 * rp + 2 * pr + eliminated
+    return np.array([product, assembly + factors, real + 4 * real, real])
 
 
 def workspace_copy(algebra: DenseAlgebra) -> DenseAlgebra:
@@ -160,9 +169,9 @@ def prepare(la, gamma, alpha, beta):
         if failed == 0:
             failed = lapack.factor_complex(la.lapack, la.complex, la.lapack_complex_pivots)
     else:
-        failed = lu.factor(la.real, la.real_pivots)
+        failed = lu.factor(la.real, la.real_pivots, m)
         if failed == 0:
-            failed = lu.factor_complex(la.cr, la.ci, la.complex_pivots)
+            failed = lu.factor_complex(la.cr, la.ci, la.complex_pivots, m)
     if failed != 0:
         la.singular[0] = la.r_column[failed - 1]
         return False
@@ -180,7 +189,7 @@ def solve_real(la, R, out):
     if b.size >= lapack.WORTHWHILE:
         lapack.substitute_real(la.lapack, la.real, la.lapack_real_pivots, b)
     else:
-        lu.substitute(la.real, la.real_pivots, b)
+        lu.substitute(la.real, la.real_pivots, b, b.size)
     for i in range(b.size):
         out[la.r_column[i]] = b[i]
     for k in range(la.p_row.size):
@@ -213,7 +222,7 @@ def solve_complex(la, Rr, Ri, out_r, out_i):
         for i in range(b.size):
             br[i], bi[i] = b[i].real, b[i].imag
     else:
-        lu.substitute_complex(la.cr, la.ci, la.complex_pivots, br, bi)
+        lu.substitute_complex(la.cr, la.ci, la.complex_pivots, br, bi, br.size)
     for i in range(br.size):
         out_r[la.r_column[i]] = br[i]
         out_i[la.r_column[i]] = bi[i]

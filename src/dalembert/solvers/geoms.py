@@ -1,0 +1,89 @@
+"""GEOMS: Radau IIA of order 5 on the projected strangeness-free form of the equations of motion [1]_.
+
+Constraints on position, velocity and acceleration level, and invariants if there are any, hold at every step; the
+differential equations are projected by selectors so that nothing is overdetermined. The constraint blocks are
+decomposed once per Jacobian; a new step size costs factorizations of the size of the degrees of freedom only.
+
+References
+----------
+.. [1] A. Steinbrecher, "GEOMS: A software package for the numerical integration of general model equations of
+   multibody systems", WIAS Preprint 1259, 2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dalembert.model import Model
+from dalembert.regularize import projected
+from dalembert.solvers.method import Tolerances, one_of, require
+from dalembert.solvers.radau.options import RadauOptions
+
+if TYPE_CHECKING:
+    from dalembert.compile.ports import Port
+    from dalembert.regularize import ProjectedSystem
+    from dalembert.solvers.radau.stepper import RadauStepper
+
+FORMULATIONS = ("strangeness-free", "index1")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Geoms(RadauOptions):
+    """Options of GEOMS. Main: `algebraic="svd"` for redundant constraints. Other: see `RadauOptions`.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> pendulum = da.problems.pendulum(energy=True)
+    >>> sol = pendulum.simulate(method=da.Geoms(), rtol=1e-8, atol=1e-8)
+    >>> sol.max_residual("acceleration") < 1e-9 and sol.max_residual("invariant") < 1e-9
+    True
+    """
+
+    formulation: str = "strangeness-free"  # or "index1": without the constraints on acceleration level
+    invariants: bool = True  # impose the model's invariants
+    algebraic: str = "lu"  # constraints by "lu" with full pivoting, pivoted "qr", or "svd" (redundant constraints)
+    differential: str = "lu"  # the rest by "lu" or "qr"
+    selector: str = "every"  # selectors with every Jacobian, or "adaptive": kept while the pivots stay
+    corrections: int = 2  # of the constraints at every accepted point; each costs one evaluation
+    singular: str = "stop"  # where the rank of the constraints changes; or "step over" isolated points
+    accelerations: str = "auto"  # v' in the constraints: "eliminated" by M⁻¹ or an "unknown" (semi-definite M)
+    rank_threshold: float = 1e-11  # pivots and singular values below this fraction of the largest count as zero
+    newton_iterations: int = 10  # at most
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("formulation", self.formulation, FORMULATIONS)
+        one_of("algebraic", self.algebraic, ("lu", "qr", "svd"))
+        one_of("differential", self.differential, ("lu", "qr"))
+        one_of("selector", self.selector, ("every", "adaptive"))
+        one_of("singular", self.singular, ("stop", "step over"))
+        one_of("accelerations", self.accelerations, ("auto", "eliminated", "unknown"))
+        require(self.corrections >= 0, f"corrections={self.corrections} must not be negative")
+        require(0 < self.rank_threshold < 1, f"rank_threshold={self.rank_threshold} must lie between 0 and 1")
+        require(
+            self.singular == "stop" or self.algebraic == "svd",
+            "singular='step over' needs algebraic='svd', the only decomposition that can be trusted with ranks",
+        )
+
+    def system(self, model: Model) -> ProjectedSystem:
+        """The formulation this method integrates."""
+        return projected(model, self.formulation, invariants=self.invariants, accelerations=self.accelerations)
+
+    def stepper(
+        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
+    ) -> RadauStepper:
+        """Set up a run."""
+        from dalembert.compile.kernel import announce
+        from dalembert.compile.system import compile_system
+
+        with announce():
+            from dalembert.solvers.radau.projected import projected_algebra
+            from dalembert.solvers.radau.projected_kernel import radau_projected
+            from dalembert.solvers.radau.projected_stepper import ProjectedStepper
+
+        compiled = compile_system(self.system(model))
+        algebra = projected_algebra(compiled, self)
+        control = self.control(tolerances, max_step, max_steps, self.corrections)
+        return ProjectedStepper(radau_projected, algebra, compiled, model, tolerances, control, events, samples)
