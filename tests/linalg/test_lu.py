@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from dalembert.compile.kernel import kernel
+from dalembert.compile.memory import reference
 from dalembert.linalg import lapack, lu
 
 f8, c16, i8, i4 = nb.float64, nb.complex128, nb.int64, nb.int32
@@ -26,19 +27,19 @@ def solve_complex(Ar, Ai, pivots, br, bi):
     return failed
 
 
-@kernel(i8(lapack.lapack_type, f8[:, ::1], i4[::1], f8[::1]))
+@kernel(i8(reference(lapack.ARGUMENTS), f8[:, ::1], i4[::1], f8[::1]))
 def lapack_real(to, A, pivots, b):
-    failed = lapack.factor_real(to, A, pivots)
+    failed = lapack.factor_real(to[0], A.ctypes.data, pivots.ctypes.data)
     if failed == 0:
-        lapack.substitute_real(to, A, pivots, b)
+        lapack.substitute_real(to[0], A.ctypes.data, pivots.ctypes.data, b.ctypes.data)
     return failed
 
 
-@kernel(i8(lapack.lapack_type, c16[:, ::1], i4[::1], c16[::1]))
+@kernel(i8(reference(lapack.ARGUMENTS), c16[:, ::1], i4[::1], c16[::1]))
 def lapack_complex(to, A, pivots, b):
-    failed = lapack.factor_complex(to, A, pivots)
+    failed = lapack.factor_complex(to[0], A.ctypes.data, pivots.ctypes.data)
     if failed == 0:
-        lapack.substitute_complex(to, A, pivots, b)
+        lapack.substitute_complex(to[0], A.ctypes.data, pivots.ctypes.data, b.ctypes.data)
     return failed
 
 
@@ -55,13 +56,13 @@ def test_solutions(n):
     assert solve_real(A.real.copy(), np.zeros(n, np.int64), mine) == 0
     np.testing.assert_allclose(mine, x_real, rtol=1e-10)
     mine = b.real.copy()
-    assert lapack_real(to, A.real.copy(), np.zeros(n, np.int32), mine) == 0
+    assert lapack_real(to.record, A.real.copy(), np.zeros(n, np.int32), mine) == 0
     np.testing.assert_allclose(mine, x_real, rtol=1e-10)
     re, im = b.real.copy(), b.imag.copy()
     assert solve_complex(A.real.copy(), A.imag.copy(), np.zeros(n, np.int64), re, im) == 0
     np.testing.assert_allclose(re + 1j * im, x, rtol=1e-10)
     mine = b.copy()
-    assert lapack_complex(to, A.copy(), np.zeros(n, np.int32), mine) == 0
+    assert lapack_complex(to.record, A.copy(), np.zeros(n, np.int32), mine) == 0
     np.testing.assert_allclose(mine, x, rtol=1e-10)
 
 

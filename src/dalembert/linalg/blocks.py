@@ -9,76 +9,61 @@ Each gives, for A x = b, a particular solution and a basis K of the null space o
 Rows are equilibrated first, so that ranks do not depend on the units of the constraints.
 """
 
-from typing import NamedTuple
-
 import llvmlite.binding as llvm
-import numba as nb
 import numpy as np
 from numba import types
 from numba.extending import get_cython_function_address
 
-from dalembert.compile.kernel import device, record
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 
 LU, QR, SVD = 0, 1, 2
 
 llvm.add_symbol("dalembert_dgesvd", get_cython_function_address("scipy.linalg.cython_lapack", "dgesvd"))
-_dgesvd = types.ExternalFunction("dalembert_dgesvd", types.void(*[types.uintp] * 14))
+_dgesvd = types.ExternalFunction("dalembert_dgesvd", types.void(*[types.uint64] * 14))
 
-f8, i8, i4 = nb.float64, nb.int64, nb.int32
-
-
-class Block(NamedTuple):
-    """A constraint block, its factors and work space."""
-
-    A: f8[:, ::1]  # the matrix, then L and U or R
-    scale: f8[::1]  # of the rows
-    row: i8[::1]  # LU: row k of the factors is row row[k] of A
-    column: i8[::1]  # column k of the factors is column column[k] of A: dependent ones first
-    Q: f8[:, ::1]  # QR: orthogonal factor; SVD: U
-    V: f8[:, ::1]  # SVD: right singular vectors as rows (Vᵀ)
-    values: f8[::1]  # pivots or singular values, by size
-    K: f8[:, ::1]  # basis of the null space in its first columns
-    rank: i8[::1]
-    work: f8[::1]
-    svd_work: f8[::1]
-    sizes: i4[::1]  # SVD: r, c, length of the work space, info
-    job: nb.uint8[::1]
-
-
-block_type = record(Block)
+BLOCK = layout(
+    arrays=[
+        "A",  # the matrix, then L and U or R
+        "scale",  # of the rows
+        "row",  # LU: row k of the factors is row row[k] of A
+        "column",  # column k of the factors is column column[k] of A: dependent ones first
+        "Q",  # QR: orthogonal factor; SVD: left singular vectors
+        "V",  # SVD: right singular vectors as rows
+        "values",  # pivots or singular values, by size
+        "K",  # basis of the null space in its first columns
+        "work",
+        "svd_work",
+        "sizes",  # SVD: r, c, length of the work space, info, as 32-bit integers
+        "job",
+    ],
+    wholes=["rows", "columns", "rank"],
+)
+block_at = member(BLOCK)
 
 
-def new_block(rows: int, columns: int) -> Block:
+def new_block(rows: int, columns: int) -> Memory:
     """Work space for a block."""
     length = 8 * max(rows, columns, 1) + 64
-    return Block(
-        A=np.zeros((rows, columns)),
-        scale=np.ones(rows),
-        row=np.arange(rows),
-        column=np.arange(columns),
-        Q=np.zeros((rows, rows)),
-        V=np.zeros((columns, columns)),
-        values=np.zeros(min(rows, columns)),
-        K=np.zeros((columns, columns)),
-        rank=np.zeros(1, np.int64),
-        work=np.zeros(max(rows, columns, 1)),
-        svd_work=np.zeros(length),
-        sizes=np.array([rows, columns, length, 0], np.int32),
-        job=np.array([ord("A")], np.uint8),
-    )
+    return Memory(
+        BLOCK,
+        dict(
+            A=np.zeros((rows, columns)), scale=np.ones(rows), row=np.arange(rows), column=np.arange(columns),
+            Q=np.zeros((rows, rows)), V=np.zeros((columns, columns)), values=np.zeros(max(rows, 1)),
+            K=np.zeros((columns, columns)), work=np.zeros(max(rows, columns, 1)), svd_work=np.zeros(length),
+            sizes=np.array([rows, columns, length, 0], np.int32), job=np.array([ord("A")], np.uint8),
+            rows=rows, columns=columns, rank=0,
+        ),
+    )  # fmt: skip
 
 
 @device
-def equilibrate(block):
-    """Scale every row to maximum 1; an empty row keeps its zeros."""
-    rows, columns = block.A.shape
-    for i in range(rows):
-        largest = 0.0
-        for j in range(columns):
-            largest = max(largest, abs(block.A[i, j]))
-        block.scale[i] = 1.0 / largest if largest > 0.0 else 1.0
-        for j in range(columns):
-            block.A[i, j] *= block.scale[i]
+def clear(block):
+    """A = 0."""
+    A = mat(block.A, block.rows, block.columns)
+    for i in range(block.rows):
+        for j in range(block.columns):
+            A[i, j] = 0.0
 
 
 @device
@@ -93,18 +78,32 @@ def decompose_block(block, kind, threshold):
         factor_singular_values(block, threshold)
     if kind != SVD:
         null_space_of_factors(block)
-    return block.rank[0]
+    return block.rank
+
+
+@device
+def equilibrate(block):
+    """Scale every row to maximum 1; an empty row keeps its zeros."""
+    A, scale = mat(block.A, block.rows, block.columns), vec(block.scale, block.rows)
+    for i in range(block.rows):
+        largest = 0.0
+        for j in range(block.columns):
+            largest = max(largest, abs(A[i, j]))
+        scale[i] = 1.0 / largest if largest > 0.0 else 1.0
+        for j in range(block.columns):
+            A[i, j] *= scale[i]
 
 
 @device
 def factor_full_pivoting(block, threshold):
-    A, row, column = block.A, block.row, block.column
-    rows, columns = A.shape
+    rows, columns = block.rows, block.columns
+    A, values = mat(block.A, rows, columns), vec(block.values, rows)
+    row, column = ivec(block.row, rows), ivec(block.column, columns)
     for i in range(rows):
         row[i] = i
     for j in range(columns):
         column[j] = j
-    block.rank[0] = rows
+    block.rank = rows
     for k in range(rows):
         best, bi, bj = -1.0, k, k
         for i in range(k, rows):
@@ -112,9 +111,9 @@ def factor_full_pivoting(block, threshold):
                 size = abs(A[i, j])
                 if size > best:
                     best, bi, bj = size, i, j
-        block.values[k] = best
-        if not best > threshold * block.values[0]:
-            block.rank[0] = k
+        values[k] = best
+        if not best > threshold * values[0]:
+            block.rank = k
             return
         if bi != k:
             row[k], row[bi] = row[bi], row[k]
@@ -136,14 +135,15 @@ def factor_full_pivoting(block, threshold):
 @device
 def factor_householder(block, threshold):
     """A P = Q R with columns ordered by what is left of their norm; Q is formed explicitly."""
-    A, Q, column, u = block.A, block.Q, block.column, block.work
-    rows, columns = A.shape
+    rows, columns = block.rows, block.columns
+    A, Q, values = mat(block.A, rows, columns), mat(block.Q, rows, rows), vec(block.values, rows)
+    column, u = ivec(block.column, columns), vec(block.work, rows)
     for i in range(rows):
         for j in range(rows):
             Q[i, j] = 1.0 if i == j else 0.0
     for j in range(columns):
         column[j] = j
-    block.rank[0] = rows
+    block.rank = rows
     for k in range(rows):
         best, bj = -1.0, k
         for j in range(k, columns):
@@ -152,15 +152,15 @@ def factor_householder(block, threshold):
                 norm2 += A[i, j] * A[i, j]
             if norm2 > best:
                 best, bj = norm2, j
-        block.values[k] = np.sqrt(best)
-        if not block.values[k] > threshold * block.values[0]:
-            block.rank[0] = k
+        values[k] = np.sqrt(best)
+        if not values[k] > threshold * values[0]:
+            block.rank = k
             return
         if bj != k:
             column[k], column[bj] = column[bj], column[k]
             for i in range(rows):
                 A[i, k], A[i, bj] = A[i, bj], A[i, k]
-        alpha = -block.values[k] if A[k, k] > 0.0 else block.values[k]
+        alpha = -values[k] if A[k, k] > 0.0 else values[k]
         for i in range(k, rows):
             u[i] = A[i, k]
         u[k] -= alpha
@@ -188,8 +188,8 @@ def factor_householder(block, threshold):
 @device
 def null_space_of_factors(block):
     """K from U (or R): −U₁⁻¹ U₂ on the dependent variables, identity on the independent ones."""
-    A, K, column = block.A, block.K, block.column
-    columns, rank = A.shape[1], block.rank[0]
+    columns, rank = block.columns, block.rank
+    A, K, column = mat(block.A, block.rows, columns), mat(block.K, columns, columns), ivec(block.column, columns)
     for j in range(rank, columns):
         c = j - rank
         for i in range(columns):
@@ -204,59 +204,58 @@ def null_space_of_factors(block):
 
 @device
 def factor_singular_values(block, threshold):
-    """A = Q Σ Vᵀ. LAPACK sees the transpose of our C-ordered matrix, so its U is our V."""
-    rows, columns = block.A.shape
-    if rows == 0:
-        block.rank[0] = 0
-        for j in range(columns):
-            for i in range(columns):
-                block.K[i, j] = 1.0 if i == j else 0.0
-        return
-    to = block.sizes.ctypes.data
-    _dgesvd(
-        block.job.ctypes.data, block.job.ctypes.data, to + 4, to, block.A.ctypes.data, to + 4,
-        block.values.ctypes.data, block.V.ctypes.data, to + 4, block.Q.ctypes.data, to,
-        block.svd_work.ctypes.data, to + 8, to + 12,
-    )  # fmt: skip
+    """A = Q Σ V. LAPACK sees the transpose of our C-ordered matrix, so its U is our V."""
+    rows, columns = block.rows, block.columns
+    K, V, values = mat(block.K, columns, columns), mat(block.V, columns, columns), vec(block.values, rows)
     rank = 0
-    for k in range(min(rows, columns)):
-        if block.values[k] > threshold * block.values[0] and block.values[0] > 0.0:
+    if rows > 0:
+        to, job = block.sizes, block.job
+        four, eight, twelve = np.uint64(4), np.uint64(8), np.uint64(12)
+        _dgesvd(
+            job, job, to + four, to, block.A, to + four, block.values, block.V, to + four, block.Q, to,
+            block.svd_work, to + eight, to + twelve,
+        )  # fmt: skip
+        while rank < rows and values[rank] > threshold * values[0]:
             rank += 1
-    block.rank[0] = rank
+    block.rank = rank
     for j in range(rank, columns):
         for i in range(columns):
-            block.K[i, j - rank] = block.V[j, i]
+            K[i, j - rank] = V[j, i] if rows > 0 else (1.0 if i == j else 0.0)
 
 
 @device
 def solve_block(block, kind, b, out):
     """A particular solution of A x = b; `b` is kept. With rank deficiency the parts that cannot be met are dropped."""
-    A, work, column, rank = block.A, block.work, block.column, block.rank[0]
-    rows, columns = A.shape
+    rows, columns, rank = block.rows, block.columns, block.rank
+    A, work, scale = mat(block.A, rows, columns), vec(block.work, rows), vec(block.scale, rows)
     if kind == SVD:
+        Q, V, values = mat(block.Q, rows, rows), mat(block.V, columns, columns), vec(block.values, rows)
         for k in range(rank):
             total = 0.0
             for i in range(rows):
-                total += block.Q[i, k] * block.scale[i] * b[i]
-            work[k] = total / block.values[k]
+                total += Q[i, k] * scale[i] * b[i]
+            work[k] = total / values[k]
         for j in range(columns):
             total = 0.0
             for k in range(rank):
-                total += block.V[k, j] * work[k]
+                total += V[k, j] * work[k]
             out[j] = total
         return
+    column = ivec(block.column, columns)
     if kind == LU:
+        row = ivec(block.row, rows)
         for i in range(rank):
-            r = block.row[i]
-            total = block.scale[r] * b[r]
+            r = row[i]
+            total = scale[r] * b[r]
             for k in range(i):
                 total -= A[i, k] * work[k]
             work[i] = total
     else:
+        Q = mat(block.Q, rows, rows)
         for k in range(rank):
             total = 0.0
             for i in range(rows):
-                total += block.Q[i, k] * block.scale[i] * b[i]
+                total += Q[i, k] * scale[i] * b[i]
             work[k] = total
     for i in range(rank - 1, -1, -1):
         total = work[i]

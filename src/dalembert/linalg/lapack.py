@@ -1,18 +1,17 @@
 """LAPACK in kernels: SciPy's own library, called through symbols that are registered at import, so that kernels which
 use it stay on disk between sessions (a function pointer as a global would keep them from being cached).
 
-Matrices are C-ordered: LAPACK sees the transpose, so factors are those of Aᵀ and systems are solved with TRANS = 'T'.
+Matrices are given by address and are C-ordered: LAPACK sees the transpose, so factors are those of Aᵀ and systems are
+solved with TRANS = 'T'. Complex numbers are pairs of real ones.
 """
 
-from typing import NamedTuple
-
 import llvmlite.binding as llvm
-import numba as nb
 import numpy as np
 from numba import types
 from numba.extending import get_cython_function_address
 
-from dalembert.compile.kernel import device, record
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import Memory, ivec, layout, member
 
 #: sizes from which LAPACK beats the loops of `lu`
 WORTHWHILE = 24
@@ -21,57 +20,49 @@ WORTHWHILE = 24
 def _external(name: str, arguments: int) -> types.ExternalFunction:
     symbol = f"dalembert_{name}"
     llvm.add_symbol(symbol, get_cython_function_address("scipy.linalg.cython_lapack", name))
-    return types.ExternalFunction(symbol, types.void(*[types.uintp] * arguments))
+    return types.ExternalFunction(symbol, types.void(*[types.uint64] * arguments))
 
 
 _dgetrf, _zgetrf = _external("dgetrf", 6), _external("zgetrf", 6)
 _dgetrs, _zgetrs = _external("dgetrs", 9), _external("zgetrs", 9)
 
-
-class Lapack(NamedTuple):
-    """The arguments that LAPACK takes by address."""
-
-    n: nb.int32[::1]
-    one: nb.int32[::1]
-    transposed: nb.uint8[::1]
-    info: nb.int32[::1]
+#: what LAPACK takes by address: size, number of right-hand sides, TRANS, and a place for INFO
+ARGUMENTS = layout(arrays=["n", "one", "transposed", "info"])
+arguments_at = member(ARGUMENTS)
 
 
-lapack_type = record(Lapack)
-
-
-def lapack_arguments(n: int) -> Lapack:
+def lapack_arguments(n: int) -> Memory:
     """For matrices of size n."""
-    return Lapack(np.array([n], np.int32), np.ones(1, np.int32), np.array([ord("T")], np.uint8), np.zeros(1, np.int32))
+    size, one, trans = np.array([n], np.int32), np.ones(1, np.int32), np.array([ord("T")], np.uint8)
+    # LAPACK writes 32 bits of the 64 that are read
+    return Memory(ARGUMENTS, {"n": size, "one": one, "transposed": trans, "info": np.zeros(1, np.int64)})
 
 
 @device
 def factor_real(to, A, pivots):
     """LU factors of Aᵀ in place. Returns 0, or k + 1 if pivot k vanishes."""
-    size, info = to.n.ctypes.data, to.info.ctypes.data
-    _dgetrf(size, size, A.ctypes.data, size, pivots.ctypes.data, info)
-    return to.info[0]
+    info = ivec(to.info, 1)
+    info[0] = 0
+    _dgetrf(to.n, to.n, A, to.n, pivots, to.info)
+    return info[0]
 
 
 @device
 def factor_complex(to, A, pivots):
     """As `factor_real`, for complex A."""
-    size, info = to.n.ctypes.data, to.info.ctypes.data
-    _zgetrf(size, size, A.ctypes.data, size, pivots.ctypes.data, info)
-    return to.info[0]
+    info = ivec(to.info, 1)
+    info[0] = 0
+    _zgetrf(to.n, to.n, A, to.n, pivots, to.info)
+    return info[0]
 
 
 @device
 def substitute_real(to, A, pivots, b):
     """A⁻¹ b in place."""
-    size, info = to.n.ctypes.data, to.info.ctypes.data
-    trans, one = to.transposed.ctypes.data, to.one.ctypes.data
-    _dgetrs(trans, size, one, A.ctypes.data, size, pivots.ctypes.data, b.ctypes.data, size, info)
+    _dgetrs(to.transposed, to.n, to.one, A, to.n, pivots, b, to.n, to.info)
 
 
 @device
 def substitute_complex(to, A, pivots, b):
     """A⁻¹ b in place, complex."""
-    size, info = to.n.ctypes.data, to.info.ctypes.data
-    trans, one = to.transposed.ctypes.data, to.one.ctypes.data
-    _zgetrs(trans, size, one, A.ctypes.data, size, pivots.ctypes.data, b.ctypes.data, size, info)
+    _zgetrs(to.transposed, to.n, to.one, A, to.n, pivots, b, to.n, to.info)

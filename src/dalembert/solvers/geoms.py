@@ -79,11 +79,15 @@ class Geoms(RadauOptions):
         from dalembert.compile.system import compile_system
 
         with announce():
-            from dalembert.solvers.radau.projected import projected_algebra
+            from dalembert.solvers.radau.projected import STRUCTURE, projected_algebra
             from dalembert.solvers.radau.projected_kernel import radau_projected
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
 
         compiled = compile_system(self.system(model))
-        algebra = projected_algebra(compiled, self)
+        key = ("projected algebra", id(compiled), self)
+        with model.lock:
+            if key not in model.cache:
+                model.cache[key] = projected_algebra(compiled, self)
+            algebra = model.cache[key].fresh(STRUCTURE)
         control = self.control(tolerances, max_step, max_steps, self.corrections)
         return ProjectedStepper(radau_projected, algebra, compiled, model, tolerances, control, events, samples)

@@ -68,7 +68,7 @@ class Radau5(RadauOptions):
         from dalembert.compile.system import compile_system
 
         with announce():
-            from dalembert.solvers.radau.dense import dense_algebra, workspace_copy
+            from dalembert.solvers.radau.dense import STRUCTURE, dense_algebra
             from dalembert.solvers.radau.dense_kernel import radau_dense
             from dalembert.solvers.radau.stepper import RadauStepper
 
@@ -78,5 +78,5 @@ class Radau5(RadauOptions):
             if key not in model.cache:
                 model.cache[key] = dense_algebra(compiled)
         control = self.control(tolerances, max_step, max_steps)
-        algebra = workspace_copy(model.cache[key])
+        algebra = model.cache[key].fresh(STRUCTURE)
         return RadauStepper(radau_dense, algebra, compiled, model, tolerances, control, events, samples)

@@ -2,7 +2,8 @@
 
 The stage values X_i = x + Z_i satisfy F(t_i, X_i, D_i) = 0 with D = (A⁻¹/h) Z. Newton's increments solve
 (σ E − J) ΔW = R for one real and one complex σ. How that is done is the business of a *linear algebra*: five device
-functions on a record `la` (dense: `dense.py`; projected, with more equations than unknowns: `projected.py`),
+functions on a record `la`, passed by reference (dense: `dense.py`; projected, with more equations than unknowns:
+`projected.py`),
 
     decompose(la, state) -> bool       take the Jacobian in la.nonzeros; False if constraints lose rank
     prepare(la, γ/h, α/h, β/h) -> bool  factor for these σ; False if singular
@@ -23,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.compile.kernel import device
+from dalembert.compile.memory import ivec, vec
 from dalembert.solvers import status
 from dalembert.solvers.events import carry_over, scan_step
 from dalembert.solvers.ports import evaluate
@@ -237,14 +239,14 @@ def make_matrix(decompose, prepare):
     @device
     def new_jacobian(la, ports, state, t):
         """Evaluate at the point in `stage`. Returns 0 or a code of `status`."""
-        answer = evaluate(ports.jacobian, ports, t, state.stage, la.nonzeros)
+        answer = evaluate(ports.jacobian, ports, t, state.stage, vec(la.nonzeros, la.n_nonzeros))
         if answer != 0:
             state.real[FAILED_T] = t
             for i in range(state.failed.size):
                 state.failed[i] = state.stage[i]
             return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
         state.count[Count.JACOBIAN] += 1
-        state.count[Count.FLOPS] += la.cost[0]
+        state.count[Count.FLOPS] += ivec(la.cost, 4)[0]
         if not decompose(la, state):
             return status.RANK_DEFICIENT
         state.flag[NEED_JACOBIAN] = 0
@@ -256,7 +258,7 @@ def make_matrix(decompose, prepare):
         """Factor for the current step size. Returns whether that was possible."""
         h = state.real[H]
         state.count[Count.DECOMPOSITIONS] += 1
-        state.count[Count.FLOPS] += la.cost[1]
+        state.count[Count.FLOPS] += ivec(la.cost, 4)[1]
         if not prepare(la, GAMMA / h, ALPHA / h, BETA / h):
             return False
         state.flag[NEED_FACTORS] = 0
@@ -304,7 +306,7 @@ def make_newton(new_jacobian, new_factors, solve_real, solve_complex):
             solve_real(la, R[0], D[0])
             solve_complex(la, R[1], R[2], D[1], D[2])
             state.count[Count.BACK_SUBSTITUTIONS] += 1
-            state.count[Count.FLOPS] += la.cost[2]
+            state.count[Count.FLOPS] += ivec(la.cost, 4)[2]
             state.flag[ITERATIONS] = iteration
             total = 0.0
             for i in range(n):
@@ -384,7 +386,7 @@ def make_error_estimate(solve_real):
             return -2.0 if answer == STOP else -1.0
         satisfy_constraints(state)
         solve_real(la, state.F[0], state.error)
-        state.count[Count.FLOPS] += la.cost[3]
+        state.count[Count.FLOPS] += ivec(la.cost, 4)[3]
         norm = error_norm(state)
         if norm >= 1.0 and (state.flag[FIRST] == 1 or state.flag[REJECTED] == 1):
             for i in range(n):

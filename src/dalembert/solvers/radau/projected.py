@@ -10,15 +10,23 @@ has the size of the differential part. S, the selector, is X's own transpose on 
 anew with every Jacobian ("every"), or the rows of the independent coordinates, kept while the pivots stay ("adaptive").
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dalembert.compile.kernel import device
+from dalembert.compile.memory import Memory, imat, ivec, layout, mat, vec
 from dalembert.linalg import lu
-from dalembert.linalg.blocks import LU, QR, SVD, block_type, decompose_block, factor_householder, new_block, solve_block
+from dalembert.linalg.blocks import (
+    LU,
+    QR,
+    SVD,
+    block_at,
+    clear,
+    decompose_block,
+    factor_householder,
+    new_block,
+    solve_block,
+)
 from dalembert.solvers.radau.core import CONVERGENCE_FAILED
-from dalembert.solvers.records import f8, i8, indices, matrix, record, vector
 from dalembert.solvers.status import Count
 
 EVERY, ADAPTIVE = 0, 1
@@ -27,99 +35,51 @@ EVERY, ADAPTIVE = 0, 1
 NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM = range(6)
 
 
-class ProjectedAlgebra(NamedTuple):
-    """Structure, options, work space."""
-
-    algebraic: i8  # LU, QR or SVD
-    differential: i8  # LU or QR
-    strategy: i8  # of the selectors
-    step_over: i8  # pass isolated points where the rank changes
-    threshold: f8  # of ranks
-    # rows and columns
-    d_row: indices  # kinematic, dynamic and force-element equations
-    c1_row: indices
-    c2_row: indices
-    c3_row: indices
-    Y: indices
-    free: indices
-    V: indices
-    Z: indices
-    n_kinematic: i8
-    p_of_z: indices  # place of z_j among the kinematic equations, or −1 for contact points
-    multiplier_of_free: indices  # row of F2 belonging to a free multiplier, or −1
-    element_of_free: indices  # place of a free variable's own differential equation, or −1
-    # nonzeros: place in the port's output, local row, local column (dense blocks) or variable (the others)
-    a1: indices
-    a1_row: indices
-    a1_column: indices
-    a2: indices
-    a2_row: indices
-    a2_column: indices
-    a3: indices
-    a3_row: indices
-    a3_column: indices
-    f1: indices
-    f1_row: indices
-    f1_column: indices
-    f2: indices
-    f2_row: indices
-    f2_column: indices
-    jd: indices
-    jd_row: indices
-    jd_column: indices
-    ed: indices
-    ed_row: indices
-    ed_column: indices
-    # work space
-    nonzeros: vector
-    b1: block_type
-    b2: block_type
-    b3: block_type
-    G: matrix  # ∂F2/∂v before it is decomposed
-    X: matrix  # (n_f, n): rows are the columns of X
-    EX: matrix  # (n_f, n_d)
-    JX: matrix
-    S: matrix  # (n_f, n_d)
-    SEX: matrix
-    SJX: matrix
-    real: matrix
-    real_pivots: indices
-    cr: matrix
-    ci: matrix
-    complex_pivots: indices
-    real_block: block_type  # QR of the differential part; complex systems as real ones of twice the size
-    complex_block: block_type
-    rhs1: vector
-    rhs2: vector
-    rhs3: vector
-    part: vector
-    X0r: vector
-    X0i: vector
-    rd: vector
-    yr: vector
-    yi: vector
-    double_rhs: vector
-    double_solution: vector
-    sigma: vector
-    kept_v: indices  # pivots for which the selectors were computed: 1 for dependent variables
-    kept_z: indices
-    ranks: indices  # of the three blocks; −1 before the first
-    size: indices  # n_f, whether selectors are there, whether they are unit rows
-    trouble: indices
-    singular: indices
-    cost: indices
+TRIPLETS = ("a1", "a2", "a3", "f1", "f2", "jd", "ed")
+#: arrays that describe the structure and are shared by all runs of a model
+STRUCTURE = (
+    "d_row", "c1_row", "c2_row", "c3_row", "Y", "free", "V", "Z", "p_of_z", "multiplier_of_free", "element_of_free",
+    *TRIPLETS, "cost",
+)  # fmt: skip
+ALGEBRA = layout(
+    arrays=[
+        # rows and columns of the blocks
+        "d_row",  # kinematic, dynamic and force-element equations
+        "c1_row", "c2_row", "c3_row", "Y", "free", "V", "Z",
+        "p_of_z",  # place of z_j among the kinematic equations, or −1 for contact points
+        "multiplier_of_free",  # row of F2 belonging to a free multiplier, or −1
+        "element_of_free",  # place of a free variable's own differential equation, or −1
+        # nonzeros in three rows: place in the port's output, local row, local column (a: dense blocks) or variable
+        *TRIPLETS,
+        # work space
+        "nonzeros", "b1", "b2", "b3",
+        "G",  # ∂F2/∂v before it is decomposed
+        "X", "EX", "JX",  # one row for each column of X
+        "S", "SEX", "SJX", "real", "real_pivots", "cr", "ci", "complex_pivots",
+        "real_block", "complex_block",  # QR of the differential part; complex systems as real ones of twice the size
+        "rhs1", "rhs2", "rhs3", "part", "X0r", "X0i", "rd", "yr", "yi", "double_rhs", "double_solution",
+        "kept_v", "kept_z",  # pivots for which the selectors were computed: 1 for dependent variables
+        "cost",
+    ],
+    reals=["threshold", "gamma", "alpha", "beta"],
+    wholes=[
+        "algebraic", "differential", "strategy",  # LU, QR, SVD; LU, QR; EVERY, ADAPTIVE
+        "step_over",  # pass isolated points where the rank changes
+        "n", "n_d", "n_kinematic", "n_1", "n_2", "n_3", "n_Y", "n_free", "n_V", "n_Z", "n_most", "n_nonzeros",
+        *(f"n_{name}" for name in TRIPLETS),
+        "n_f",  # size of the differential part
+        "have_selectors", "rank1", "rank2", "rank3",  # −1 before the first decomposition
+        "trouble", "singular",
+    ],
+)  # fmt: skip
 
 
-projected_type = record(ProjectedAlgebra)
-
-
-def projected_algebra(compiled, options) -> ProjectedAlgebra:
+def projected_algebra(compiled, options) -> Memory:
     """Set up for a compiled projected system; `options` has algebraic, differential, selector, …"""
-    blocks, n = compiled.system.blocks, compiled.system.n
+    blocks, n, m = compiled.system.blocks, compiled.system.n, len(compiled.system.equations)
     d_row = np.concatenate([blocks.kinematic, blocks.dynamic, blocks.elements])
     rows, columns = compiled.jacobian_pattern
     e_rows, e_columns = compiled.leading_pattern
-    m = len(compiled.system.equations)
 
     def place(members: np.ndarray, size: int) -> np.ndarray:
         out = np.full(size, -1)
@@ -127,68 +87,64 @@ def projected_algebra(compiled, options) -> ProjectedAlgebra:
         return out
 
     in_d, in_1, in_2, in_3 = (place(r, m) for r in (d_row, blocks.F1, blocks.F2, blocks.F3))
-    in_Y, in_V, in_Z = (place(c, n) for c in (blocks.Y, blocks.V, blocks.Z))
-    as_indices = lambda a: np.ascontiguousarray(a, dtype=np.int64)  # noqa: E731
+    in_Y, in_V, in_Z, in_p = (place(c, n) for c in (blocks.Y, blocks.V, blocks.Z, blocks.P))
 
-    def triplets(name: str, mask: np.ndarray, local_row: np.ndarray, local_column: np.ndarray | None) -> dict:
+    def triplets(mask: np.ndarray, local_row: np.ndarray, local_column: np.ndarray | None = None) -> np.ndarray:
         where = np.flatnonzero(mask)
         at = columns[where] if local_column is None else local_column[columns[where]]
-        return {
-            name: as_indices(where),
-            f"{name}_row": as_indices(local_row[rows[where]]),
-            f"{name}_column": as_indices(at),
-        }
+        return np.ascontiguousarray([where, local_row[rows[where]], at], dtype=np.int64)
 
+    e_where = np.flatnonzero(in_d[e_rows] >= 0)
+    nonzeros = {
+        "a1": triplets((in_1[rows] >= 0) & (in_Y[columns] >= 0), in_1, in_Y),
+        "a2": triplets((in_2[rows] >= 0) & (in_V[columns] >= 0), in_2, in_V),
+        "a3": triplets(in_3[rows] >= 0, in_3, in_Z),
+        "f1": triplets((in_1[rows] >= 0) & (in_Y[columns] < 0), in_1),
+        "f2": triplets((in_2[rows] >= 0) & (in_V[columns] < 0), in_2),
+        "jd": triplets(in_d[rows] >= 0, in_d),
+        "ed": np.ascontiguousarray([e_where + len(rows), in_d[e_rows[e_where]], e_columns[e_where]], dtype=np.int64),
+    }
     n1, n2, n3 = len(blocks.F1), len(blocks.F2), len(blocks.F3)
     nY, nV, nZ, n_free, n_d = len(blocks.Y), len(blocks.V), len(blocks.Z), len(blocks.free), len(d_row)
-    n_f = n_free + nV + nZ  # at most: all constraints redundant
-    in_p = place(blocks.P, n)
-    first_r = n - len(blocks.elements)  # only used to number the free variables below
-    del first_r
-    n_mult = len(blocks.multipliers)
-    free_is_multiplier = np.isin(blocks.free, blocks.multipliers)
-    element = len(blocks.kinematic) + len(blocks.dynamic) + np.cumsum(~free_is_multiplier) - 1
-    square = lambda: np.zeros((n_f, n_f))  # noqa: E731
-    nnz = {
-        "f1": (in_1[rows] >= 0) & (in_Y[columns] < 0), "f2": (in_2[rows] >= 0) & (in_V[columns] < 0), "jd": in_d[rows] >= 0,
-    }  # fmt: skip
-    expected = n_free + (nV - n2) + (nZ - n3)
-    return ProjectedAlgebra(
-        algebraic={"lu": LU, "qr": QR, "svd": SVD}[options.algebraic],
-        differential={"lu": LU, "qr": QR}[options.differential],
-        strategy={"every": EVERY, "adaptive": ADAPTIVE}[options.selector],
-        step_over=int(options.singular == "step over"),
-        threshold=options.rank_threshold,
-        d_row=as_indices(d_row), c1_row=as_indices(blocks.F1), c2_row=as_indices(blocks.F2), c3_row=as_indices(blocks.F3),
-        Y=as_indices(blocks.Y), free=as_indices(blocks.free), V=as_indices(blocks.V), Z=as_indices(blocks.Z),
-        n_kinematic=len(blocks.kinematic),
-        p_of_z=as_indices(in_p[blocks.Z]),
-        multiplier_of_free=as_indices(np.where(free_is_multiplier, np.cumsum(free_is_multiplier) - 1, -1)),
-        element_of_free=as_indices(np.where(free_is_multiplier, -1, element)),
-        **triplets("a1", (in_1[rows] >= 0) & (in_Y[columns] >= 0), in_1, in_Y),
-        **triplets("a2", (in_2[rows] >= 0) & (in_V[columns] >= 0), in_2, in_V),
-        **triplets("a3", in_3[rows] >= 0, in_3, in_Z),
-        **triplets("f1", nnz["f1"], in_1, None),
-        **triplets("f2", nnz["f2"], in_2, None),
-        **triplets("jd", nnz["jd"], in_d, None),
-        ed=as_indices(np.flatnonzero(in_d[e_rows] >= 0) + len(rows)),
-        ed_row=as_indices(in_d[e_rows][in_d[e_rows] >= 0]), ed_column=as_indices(e_columns[in_d[e_rows] >= 0]),
-        nonzeros=np.zeros(len(rows) + len(e_rows)),
-        b1=new_block(n1, nY), b2=new_block(n2, nV), b3=new_block(n3, nZ), G=np.zeros((n2, nV)),
-        X=np.zeros((n_f, n)), EX=np.zeros((n_f, n_d)), JX=np.zeros((n_f, n_d)), S=np.zeros((n_f, n_d)),
-        SEX=square(), SJX=square(), real=square(), real_pivots=np.zeros(n_f, np.int64),
-        cr=square(), ci=square(), complex_pivots=np.zeros(n_f, np.int64),
-        real_block=new_block(expected, expected), complex_block=new_block(2 * expected, 2 * expected),
-        rhs1=np.zeros(n1), rhs2=np.zeros(n2), rhs3=np.zeros(n3), part=np.zeros(max(nY, nV, nZ, 1)),
-        X0r=np.zeros(n), X0i=np.zeros(n), rd=np.zeros(n_d), yr=np.zeros(n_f), yi=np.zeros(n_f),
-        double_rhs=np.zeros(2 * n_f), double_solution=np.zeros(2 * n_f), sigma=np.zeros(3),
-        kept_v=np.full(nV, -1), kept_z=np.full(nZ, -1), ranks=np.full(3, -1), size=np.array([expected, 0, 0]),
-        trouble=np.zeros(1, np.int64), singular=np.full(1, -1),
-        cost=_cost((n1, nY), (n2, nV), (n3, nZ), n_free, n_d, expected, {k: int(v.sum()) for k, v in nnz.items()}, n_mult),
+    most = n_free + nV + nZ  # columns of X if all constraints were redundant
+    n_f = n_free + (nV - n2) + (nZ - n3)
+    is_multiplier = np.isin(blocks.free, blocks.multipliers)
+    element = len(blocks.kinematic) + len(blocks.dynamic) + np.cumsum(~is_multiplier) - 1
+    as_indices = lambda a: np.ascontiguousarray(a, dtype=np.int64)  # noqa: E731
+    square = lambda: np.zeros((most, most))  # noqa: E731
+    counts = {name: entries.shape[1] for name, entries in nonzeros.items()}
+    return Memory(
+        ALGEBRA,
+        dict(
+            d_row=as_indices(d_row), c1_row=as_indices(blocks.F1), c2_row=as_indices(blocks.F2),
+            c3_row=as_indices(blocks.F3), Y=as_indices(blocks.Y), free=as_indices(blocks.free), V=as_indices(blocks.V),
+            Z=as_indices(blocks.Z), p_of_z=as_indices(in_p[blocks.Z]),
+            multiplier_of_free=as_indices(np.where(is_multiplier, np.cumsum(is_multiplier) - 1, -1)),
+            element_of_free=as_indices(np.where(is_multiplier, -1, element)),
+            **nonzeros, **{f"n_{name}": count for name, count in counts.items()},
+            nonzeros=np.zeros(len(rows) + len(e_rows)), n_nonzeros=len(rows) + len(e_rows),
+            b1=new_block(n1, nY), b2=new_block(n2, nV), b3=new_block(n3, nZ), G=np.zeros((n2, nV)),
+            X=np.zeros((most, n)), EX=np.zeros((most, n_d)), JX=np.zeros((most, n_d)), S=np.zeros((most, n_d)),
+            SEX=square(), SJX=square(), real=square(), real_pivots=np.zeros(most, np.int64),
+            cr=square(), ci=square(), complex_pivots=np.zeros(most, np.int64),
+            real_block=new_block(n_f, n_f), complex_block=new_block(2 * n_f, 2 * n_f),
+            rhs1=np.zeros(n1), rhs2=np.zeros(n2), rhs3=np.zeros(n3), part=np.zeros(max(nY, nV, nZ, 1)),
+            X0r=np.zeros(n), X0i=np.zeros(n), rd=np.zeros(n_d), yr=np.zeros(most), yi=np.zeros(most),
+            double_rhs=np.zeros(2 * most), double_solution=np.zeros(2 * most),
+            kept_v=np.full(nV, -1), kept_z=np.full(nZ, -1),
+            cost=_cost((n1, nY), (n2, nV), (n3, nZ), n_d, n_f, counts),
+            threshold=options.rank_threshold, gamma=0.0, alpha=0.0, beta=0.0,
+            algebraic={"lu": LU, "qr": QR, "svd": SVD}[options.algebraic],
+            differential={"lu": LU, "qr": QR}[options.differential],
+            strategy={"every": EVERY, "adaptive": ADAPTIVE}[options.selector],
+            step_over=int(options.singular == "step over"),
+            n=n, n_d=n_d, n_kinematic=len(blocks.kinematic), n_1=n1, n_2=n2, n_3=n3, n_Y=nY, n_free=n_free, n_V=nV,
+            n_Z=nZ, n_most=most, n_f=n_f, have_selectors=0, rank1=-1, rank2=-1, rank3=-1, trouble=NONE, singular=-1,
+        ),
     )  # fmt: skip
 
 
-def _cost(first, second, third, n_free: int, n_d: int, n_f: int, nnz: dict, n_mult: int) -> np.ndarray:
+def _cost(first: tuple, second: tuple, third: tuple, n_d: int, n_f: int, nnz: dict) -> np.ndarray:
     """Floating-point operations of decompose, prepare, a Newton iteration, an error estimate (LU everywhere)."""
 
     def factors(rows: int, columns: int) -> int:
@@ -199,7 +155,7 @@ def _cost(first, second, third, n_free: int, n_d: int, n_f: int, nnz: dict, n_mu
 
     null = sum(rows * rows * (columns - rows) for rows, columns in (second, third))
     particular = solve(first[0]) + solve(second[0]) + solve(third[0]) + 2 * (nnz["f1"] + nnz["f2"])
-    differential = 2 * nnz["jd"] + 2 * n_d
+    differential = 2 * nnz["jd"] + 2 * nnz["ed"]
     basis = n_f * (solve(first[0]) + solve(second[0]) + 2 * (nnz["f1"] + nnz["f2"]) + differential + 4 * n_f * n_d)
     one = particular + differential + 2 * n_f * n_d + 2 * n_f * n_f + 2 * n_f * (n_f + first[1] + second[0] + third[0])
     small = (2 * n_f**3) // 3 + (8 * n_f**3) // 3 + 6 * n_f * n_f
@@ -210,95 +166,101 @@ def _cost(first, second, third, n_free: int, n_d: int, n_f: int, nnz: dict, n_mu
 
 
 @device
+def subtract_products(la, entries, count, x, out):
+    """out −= (sparse matrix) x."""
+    nz, at = vec(la.nonzeros, la.n_nonzeros), imat(entries, 3, count)
+    for k in range(count):
+        out[at[1, k]] -= nz[at[0, k]] * x[at[2, k]]
+
+
+@device
+def set_part(block, kind, rhs, variables, count, part, x):
+    """x[variables] = solution of a block."""
+    solve_block(block, kind, rhs, part)
+    for j in range(count):
+        x[variables[j]] = part[j]
+
+
+@device
 def complete(la, x):
     """Given free, the null-space part of v, and z in x: add what F2 asks of v, then set y from F1. Homogeneous."""
-    nz = la.nonzeros
-    for i in range(la.rhs2.size):
-        la.rhs2[i] = 0.0
-    moved = False
-    for k in range(la.f2.size):
-        value = x[la.f2_column[k]]
-        if value != 0.0:
-            la.rhs2[la.f2_row[k]] -= nz[la.f2[k]] * value
-            moved = True
-    if moved:
-        solve_block(la.b2, la.algebraic, la.rhs2, la.part)
-        for j in range(la.V.size):
-            x[la.V[j]] += la.part[j]
-    for i in range(la.rhs1.size):
-        la.rhs1[i] = 0.0
-    for k in range(la.f1.size):
-        la.rhs1[la.f1_row[k]] -= nz[la.f1[k]] * x[la.f1_column[k]]
-    solve_block(la.b1, la.algebraic, la.rhs1, la.part)
-    for j in range(la.Y.size):
-        x[la.Y[j]] = la.part[j]
+    part = vec(la.part, max(la.n_Y, la.n_V))
+    rhs1, rhs2, V = vec(la.rhs1, la.n_1), vec(la.rhs2, la.n_2), ivec(la.V, la.n_V)
+    for i in range(la.n_2):
+        rhs2[i] = 0.0
+    subtract_products(la, la.f2, la.n_f2, x, rhs2)
+    solve_block(block_at(la.b2), la.algebraic, rhs2, part)
+    for j in range(la.n_V):
+        x[V[j]] += part[j]
+    for i in range(la.n_1):
+        rhs1[i] = 0.0
+    subtract_products(la, la.f1, la.n_f1, x, rhs1)
+    set_part(block_at(la.b1), la.algebraic, rhs1, ivec(la.Y, la.n_Y), la.n_Y, part, x)
 
 
 @device
 def particular(la, R, x):
     """X0: constraint rows solved for the dependent variables, F3, then F2, then F1."""
-    nz = la.nonzeros
-    for i in range(x.size):
+    part = vec(la.part, max(la.n_Y, la.n_V, la.n_Z))
+    rhs1, rhs2, rhs3 = vec(la.rhs1, la.n_1), vec(la.rhs2, la.n_2), vec(la.rhs3, la.n_3)
+    c1, c2, c3 = ivec(la.c1_row, la.n_1), ivec(la.c2_row, la.n_2), ivec(la.c3_row, la.n_3)
+    for i in range(la.n):
         x[i] = 0.0
-    for i in range(la.c3_row.size):
-        la.rhs3[i] = -R[la.c3_row[i]]
-    solve_block(la.b3, la.algebraic, la.rhs3, la.part)
-    for j in range(la.Z.size):
-        x[la.Z[j]] = la.part[j]
-    for i in range(la.c2_row.size):
-        la.rhs2[i] = -R[la.c2_row[i]]
-    for k in range(la.f2.size):
-        la.rhs2[la.f2_row[k]] -= nz[la.f2[k]] * x[la.f2_column[k]]
-    solve_block(la.b2, la.algebraic, la.rhs2, la.part)
-    for j in range(la.V.size):
-        x[la.V[j]] = la.part[j]
-    for i in range(la.c1_row.size):
-        la.rhs1[i] = -R[la.c1_row[i]]
-    for k in range(la.f1.size):
-        la.rhs1[la.f1_row[k]] -= nz[la.f1[k]] * x[la.f1_column[k]]
-    solve_block(la.b1, la.algebraic, la.rhs1, la.part)
-    for j in range(la.Y.size):
-        x[la.Y[j]] = la.part[j]
+    for i in range(la.n_3):
+        rhs3[i] = -R[c3[i]]
+    set_part(block_at(la.b3), la.algebraic, rhs3, ivec(la.Z, la.n_Z), la.n_Z, part, x)
+    for i in range(la.n_2):
+        rhs2[i] = -R[c2[i]]
+    subtract_products(la, la.f2, la.n_f2, x, rhs2)
+    set_part(block_at(la.b2), la.algebraic, rhs2, ivec(la.V, la.n_V), la.n_V, part, x)
+    for i in range(la.n_1):
+        rhs1[i] = -R[c1[i]]
+    subtract_products(la, la.f1, la.n_f1, x, rhs1)
+    set_part(block_at(la.b1), la.algebraic, rhs1, ivec(la.Y, la.n_Y), la.n_Y, part, x)
+
+
+@device
+def scatter(la, entries, count, block):
+    """Put the nonzeros of a dense block in place."""
+    nz, at, A = vec(la.nonzeros, la.n_nonzeros), imat(entries, 3, count), mat(block.A, block.rows, block.columns)
+    clear(block)
+    for k in range(count):
+        A[at[1, k], at[2, k]] = nz[at[0, k]]
 
 
 @device
 def decompose_constraints(la):
     """Scatter the Jacobian into the three blocks, decompose them, check their ranks. Returns whether all is well."""
-    nz, b1, b2, b3 = la.nonzeros, la.b1, la.b2, la.b3
-    b1.A[:, :] = 0.0
-    b2.A[:, :] = 0.0
-    b3.A[:, :] = 0.0
-    for k in range(la.a1.size):
-        b1.A[la.a1_row[k], la.a1_column[k]] = nz[la.a1[k]]
-    for k in range(la.a2.size):
-        b2.A[la.a2_row[k], la.a2_column[k]] = nz[la.a2[k]]
-    for k in range(la.a3.size):
-        b3.A[la.a3_row[k], la.a3_column[k]] = nz[la.a3[k]]
-    for i in range(b2.A.shape[0]):
-        for j in range(b2.A.shape[1]):
-            la.G[i, j] = b2.A[i, j]
+    b1, b2, b3 = block_at(la.b1), block_at(la.b2), block_at(la.b3)
+    scatter(la, la.a1, la.n_a1, b1)
+    scatter(la, la.a2, la.n_a2, b2)
+    scatter(la, la.a3, la.n_a3, b3)
+    G, A2 = mat(la.G, la.n_2, la.n_V), mat(b2.A, la.n_2, la.n_V)
+    for i in range(la.n_2):
+        for j in range(la.n_V):
+            G[i, j] = A2[i, j]
     rank3 = decompose_block(b3, la.algebraic, la.threshold)
     rank2 = decompose_block(b2, la.algebraic, la.threshold)
     rank1 = decompose_block(b1, la.algebraic, la.threshold)
-    missing3, missing2, missing1 = b3.A.shape[0] - rank3, b2.A.shape[0] - rank2, b1.A.shape[0] - rank1
-    la.trouble[0] = NONE
+    missing1, missing2, missing3 = la.n_1 - rank1, la.n_2 - rank2, la.n_3 - rank3
+    la.trouble = NONE
     if la.algebraic != SVD:
         if missing3 > 0:
-            la.trouble[0] = DEFICIENT_3
+            la.trouble = DEFICIENT_3
         elif missing2 > 0:
-            la.trouble[0] = DEFICIENT_2
+            la.trouble = DEFICIENT_2
         elif missing1 > 0:
-            la.trouble[0] = DEFICIENT_1
-        return la.trouble[0] == NONE
-    changed = la.ranks[0] >= 0 and (la.ranks[0] != rank1 or la.ranks[1] != rank2 or la.ranks[2] != rank3)
+            la.trouble = DEFICIENT_1
+        return la.trouble == NONE
+    changed = la.rank1 >= 0 and (la.rank1 != rank1 or la.rank2 != rank2 or la.rank3 != rank3)
     if changed and la.step_over == 0:
-        la.trouble[0] = CHANGED
+        la.trouble = CHANGED
         return False
-    if not changed and la.b1.A.shape[0] > 0 and (missing1 != missing2 or missing3 > missing2):
-        la.trouble[0] = NOT_UNIFORM
+    if not changed and la.n_1 > 0 and (missing1 != missing2 or missing3 > missing2):
+        la.trouble = NOT_UNIFORM
         return False
-    if la.ranks[0] < 0:
-        la.ranks[0], la.ranks[1], la.ranks[2] = rank1, rank2, rank3
+    if la.rank1 < 0:
+        la.rank1, la.rank2, la.rank3 = rank1, rank2, rank3
     return True
 
 
@@ -308,50 +270,50 @@ def decompose_constraints(la):
 @device
 def null_space(la):
     """X, row by row: free variables, null space of F2, null space of F3 carried through F2; F1 follows."""
-    X = la.X
-    null2, null3 = la.V.size - la.b2.rank[0], la.Z.size - la.b3.rank[0]
-    X[:, :] = 0.0
-    row = 0
-    for j in range(la.free.size):
-        X[row, la.free[j]] = 1.0
-        complete(la, X[row])
-        row += 1
-    for c in range(null2):
-        for j in range(la.V.size):
-            X[row, la.V[j]] = la.b2.K[j, c]
-        complete(la, X[row])
-        row += 1
-    for c in range(null3):
-        for j in range(la.Z.size):
-            X[row, la.Z[j]] = la.b3.K[j, c]
-        complete(la, X[row])
-        row += 1
-    la.size[0] = row
+    b2, b3 = block_at(la.b2), block_at(la.b3)
+    X, free, V, Z = mat(la.X, la.n_most, la.n), ivec(la.free, la.n_free), ivec(la.V, la.n_V), ivec(la.Z, la.n_Z)
+    K2, K3 = mat(b2.K, la.n_V, la.n_V), mat(b3.K, la.n_Z, la.n_Z)
+    null2, null3 = la.n_V - b2.rank, la.n_Z - b3.rank
+    la.n_f = la.n_free + null2 + null3
+    for row in range(la.n_f):
+        x = X[row]
+        for i in range(la.n):
+            x[i] = 0.0
+        if row < la.n_free:
+            x[free[row]] = 1.0
+        elif row < la.n_free + null2:
+            for j in range(la.n_V):
+                x[V[j]] = K2[j, row - la.n_free]
+        else:
+            for j in range(la.n_Z):
+                x[Z[j]] = K3[j, row - la.n_free - null2]
+        complete(la, x)
 
 
 @device
 def transposed_selectors(la):
     """S = the null-space bases themselves, transposed; free multipliers select along the constraint forces."""
-    S, n_k = la.S, la.n_kinematic
-    null2, null3 = la.V.size - la.b2.rank[0], la.Z.size - la.b3.rank[0]
-    S[:, :] = 0.0
-    row = 0
-    for j in range(la.free.size):
-        if la.element_of_free[j] >= 0:
-            S[row, la.element_of_free[j]] = 1.0
+    b2, b3, n_k = block_at(la.b2), block_at(la.b3), la.n_kinematic
+    S, G = mat(la.S, la.n_most, la.n_d), mat(la.G, la.n_2, la.n_V)
+    K2, K3, p_of_z = mat(b2.K, la.n_V, la.n_V), mat(b3.K, la.n_Z, la.n_Z), ivec(la.p_of_z, la.n_Z)
+    multiplier, element = ivec(la.multiplier_of_free, la.n_free), ivec(la.element_of_free, la.n_free)
+    null2 = la.n_V - b2.rank
+    for row in range(la.n_f):
+        for k in range(la.n_d):
+            S[row, k] = 0.0
+        if row < la.n_free:
+            if element[row] >= 0:
+                S[row, element[row]] = 1.0
+            else:
+                for i in range(la.n_V):
+                    S[row, n_k + i] = G[multiplier[row], i]
+        elif row < la.n_free + null2:
+            for i in range(la.n_V):
+                S[row, n_k + i] = K2[i, row - la.n_free]
         else:
-            for i in range(la.V.size):
-                S[row, n_k + i] = la.G[la.multiplier_of_free[j], i]
-        row += 1
-    for c in range(null2):
-        for i in range(la.V.size):
-            S[row, n_k + i] = la.b2.K[i, c]
-        row += 1
-    for c in range(null3):
-        for j in range(la.Z.size):
-            if la.p_of_z[j] >= 0:
-                S[row, la.p_of_z[j]] = la.b3.K[j, c]
-        row += 1
+            for j in range(la.n_Z):
+                if p_of_z[j] >= 0:
+                    S[row, p_of_z[j]] = K3[j, row - la.n_free - null2]
 
 
 @device
@@ -359,40 +321,33 @@ def unit_selectors(la):
     """S = rows of the independent coordinates. Returns whether there are such (LU, QR; contact points dependent)."""
     if la.algebraic == SVD:
         return False
-    S, n_k = la.S, la.n_kinematic
-    rank2, rank3 = la.b2.rank[0], la.b3.rank[0]
-    S[:, :] = 0.0
-    row = 0
-    for j in range(la.free.size):
-        if la.element_of_free[j] < 0:
-            return False
-        S[row, la.element_of_free[j]] = 1.0
-        row += 1
-    for c in range(la.V.size - rank2):
-        S[row, n_k + la.b2.column[rank2 + c]] = 1.0
-        row += 1
-    for c in range(la.Z.size - rank3):
-        at = la.p_of_z[la.b3.column[rank3 + c]]
+    b2, b3 = block_at(la.b2), block_at(la.b3)
+    S, element, p_of_z = mat(la.S, la.n_most, la.n_d), ivec(la.element_of_free, la.n_free), ivec(la.p_of_z, la.n_Z)
+    column2, column3 = ivec(b2.column, la.n_V), ivec(b3.column, la.n_Z)
+    null2 = la.n_V - b2.rank
+    for row in range(la.n_f):
+        for k in range(la.n_d):
+            S[row, k] = 0.0
+        if row < la.n_free:
+            at = element[row]
+        elif row < la.n_free + null2:
+            at = la.n_kinematic + column2[b2.rank + row - la.n_free]
+        else:
+            at = p_of_z[column3[b3.rank + row - la.n_free - null2]]
         if at < 0:
             return False
         S[row, at] = 1.0
-        row += 1
     return True
 
 
 @device
-def pivots_changed(la):
-    """Whether other variables are dependent than those for which the selectors were computed; remembers the new ones."""
-    changed = False
-    for place in range(la.V.size):
-        now = 1 if place < la.b2.rank[0] else 0
-        if la.kept_v[la.b2.column[place]] != now:
-            la.kept_v[la.b2.column[place]] = now
-            changed = True
-    for place in range(la.Z.size):
-        now = 1 if place < la.b3.rank[0] else 0
-        if la.kept_z[la.b3.column[place]] != now:
-            la.kept_z[la.b3.column[place]] = now
+def remember_pivots(block, kept):
+    """Note which variables are dependent; returns whether others were before."""
+    column, changed = ivec(block.column, block.columns), False
+    for place in range(block.columns):
+        now = 1 if place < block.rank else 0
+        if kept[column[place]] != now:
+            kept[column[place]] = now
             changed = True
     return changed
 
@@ -400,56 +355,58 @@ def pivots_changed(la):
 @device
 def select(la, source, out):
     """out = S source, for `source` with one row per column of X."""
-    n_f = la.size[0]
-    for i in range(n_f):
-        for j in range(n_f):
+    S = mat(la.S, la.n_most, la.n_d)
+    for i in range(la.n_f):
+        for j in range(la.n_f):
             total = 0.0
-            for k in range(la.S.shape[1]):
-                total += la.S[i, k] * source[j, k]
+            for k in range(la.n_d):
+                total += S[i, k] * source[j, k]
             out[i, j] = total
 
 
 @device
 def well_conditioned(la):
     """Whether S E X can be inverted safely: smallest pivot of its equilibrated rows."""
-    n_f = la.size[0]
-    for i in range(n_f):
+    SEX, real = mat(la.SEX, la.n_most, la.n_most), mat(la.real, la.n_most, la.n_most)
+    for i in range(la.n_f):
         largest = 0.0
-        for j in range(n_f):
-            largest = max(largest, abs(la.SEX[i, j]))
+        for j in range(la.n_f):
+            largest = max(largest, abs(SEX[i, j]))
         if largest == 0.0:
             return False
-        for j in range(n_f):
-            la.real[i, j] = la.SEX[i, j] / largest
-    if lu.factor(la.real, la.real_pivots, n_f) != 0:
+        for j in range(la.n_f):
+            real[i, j] = SEX[i, j] / largest
+    if lu.factor(real, ivec(la.real_pivots, la.n_most), la.n_f) != 0:
         return False
-    for i in range(n_f):
-        if abs(la.real[i, i]) < 1e-3:
-            return False
-    return True
+    smallest = 1.0
+    for i in range(la.n_f):
+        smallest = min(smallest, abs(real[i, i]))
+    return smallest > 1e-3
 
 
 @device
 def choose_selectors(la, state):
     """Selectors for the new decomposition, and S E X."""
+    EX, SEX = mat(la.EX, la.n_most, la.n_d), mat(la.SEX, la.n_most, la.n_most)
     if la.strategy == EVERY:
         transposed_selectors(la)
         state.count[Count.SELECTORS] += 1
-        select(la, la.EX, la.SEX)
+        select(la, EX, SEX)
         return
-    if la.size[1] == 0 or state.flag[CONVERGENCE_FAILED] == 1 or pivots_changed(la):
-        pivots_changed(la)
+    other_v = remember_pivots(block_at(la.b2), ivec(la.kept_v, la.n_V))
+    other_z = remember_pivots(block_at(la.b3), ivec(la.kept_z, la.n_Z))
+    if la.have_selectors == 0 or state.flag[CONVERGENCE_FAILED] == 1 or other_v or other_z:
         if not unit_selectors(la):
             transposed_selectors(la)
         state.count[Count.SELECTORS] += 1
-        la.size[1] = 1
-    select(la, la.EX, la.SEX)
-    # the differential part without derivatives (free multipliers) has no E: there this test would mean nothing
-    if la.multiplier_of_free.size == 0 or la.multiplier_of_free[0] < 0:
-        if not well_conditioned(la):
-            transposed_selectors(la)
-            state.count[Count.SELECTORS] += 1
-            select(la, la.EX, la.SEX)
+        la.have_selectors = 1
+    select(la, EX, SEX)
+    # free multipliers have no E, so that there the test would mean nothing
+    with_multipliers = la.n_free > 0 and ivec(la.multiplier_of_free, la.n_free)[0] >= 0
+    if not with_multipliers and not well_conditioned(la):
+        transposed_selectors(la)
+        state.count[Count.SELECTORS] += 1
+        select(la, EX, SEX)
 
 
 @device
@@ -459,114 +416,129 @@ def decompose(la, state):
     if not decompose_constraints(la):
         return False
     null_space(la)
-    nz, n_f = la.nonzeros, la.size[0]
-    for c in range(n_f):
-        x, ex, jx = la.X[c], la.EX[c], la.JX[c]
-        for i in range(ex.size):
-            ex[i] = 0.0
-            jx[i] = 0.0
-        for k in range(la.ed.size):
-            ex[la.ed_row[k]] += nz[la.ed[k]] * x[la.ed_column[k]]
-        for k in range(la.jd.size):
-            jx[la.jd_row[k]] += nz[la.jd[k]] * x[la.jd_column[k]]
+    nz, X = vec(la.nonzeros, la.n_nonzeros), mat(la.X, la.n_most, la.n)
+    EX, JX = mat(la.EX, la.n_most, la.n_d), mat(la.JX, la.n_most, la.n_d)
+    ed, jd = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd)
+    for c in range(la.n_f):
+        for i in range(la.n_d):
+            EX[c, i] = 0.0
+            JX[c, i] = 0.0
+        for k in range(la.n_ed):
+            EX[c, ed[1, k]] += nz[ed[0, k]] * X[c, ed[2, k]]
+        for k in range(la.n_jd):
+            JX[c, jd[1, k]] += nz[jd[0, k]] * X[c, jd[2, k]]
     choose_selectors(la, state)
     state.flag[CONVERGENCE_FAILED] = 0
-    select(la, la.JX, la.SJX)
+    select(la, JX, mat(la.SJX, la.n_most, la.n_most))
     return True
 
 
 @device
 def prepare(la, gamma, alpha, beta):
     """Factor the small matrices for σ = γ and σ = α + iβ. Returns False if one is singular."""
-    n_f = la.size[0]
-    la.sigma[0], la.sigma[1], la.sigma[2] = gamma, alpha, beta
+    n_f = la.n_f
+    la.gamma, la.alpha, la.beta = gamma, alpha, beta
+    SEX, SJX = mat(la.SEX, la.n_most, la.n_most), mat(la.SJX, la.n_most, la.n_most)
     if la.differential == QR:
-        # Householder on the matrices as they are: equilibration and ranks are the constraints' business
-        real, double = la.real_block, la.complex_block
-        for i in range(n_f):
-            real.scale[i] = 1.0
-            double.scale[i], double.scale[n_f + i] = 1.0, 1.0
-            for j in range(n_f):
-                real.A[i, j] = gamma * la.SEX[i, j] - la.SJX[i, j]
-                re, im = alpha * la.SEX[i, j] - la.SJX[i, j], beta * la.SEX[i, j]
-                double.A[i, j], double.A[n_f + i, n_f + j] = re, re
-                double.A[i, n_f + j], double.A[n_f + i, j] = -im, im
-        factor_householder(real, 1e-300)
-        factor_householder(double, 1e-300)
-        return real.rank[0] == n_f and double.rank[0] == 2 * n_f
+        return prepare_orthogonal(la, SEX, SJX)
+    real, cr, ci = (mat(la.real, la.n_most, la.n_most), mat(la.cr, la.n_most, la.n_most), mat(la.ci, la.n_most, la.n_most))
     for i in range(n_f):
         for j in range(n_f):
-            e, jac = la.SEX[i, j], la.SJX[i, j]
-            la.real[i, j] = gamma * e - jac
-            la.cr[i, j] = alpha * e - jac
-            la.ci[i, j] = beta * e
-    if lu.factor(la.real, la.real_pivots, n_f) != 0:
+            e, jac = SEX[i, j], SJX[i, j]
+            real[i, j] = gamma * e - jac
+            cr[i, j] = alpha * e - jac
+            ci[i, j] = beta * e
+    if lu.factor(real, ivec(la.real_pivots, la.n_most), n_f) != 0:
         return False
-    return lu.factor_complex(la.cr, la.ci, la.complex_pivots, n_f) == 0
+    return lu.factor_complex(cr, ci, ivec(la.complex_pivots, la.n_most), n_f) == 0
+
+
+@device
+def prepare_orthogonal(la, SEX, SJX):
+    """Householder on the matrices as they are: equilibration and ranks are the constraints' business."""
+    n_f, gamma, alpha, beta = la.n_f, la.gamma, la.alpha, la.beta
+    real, double = block_at(la.real_block), block_at(la.complex_block)
+    if real.rows != n_f:
+        return False
+    A, B = mat(real.A, n_f, n_f), mat(double.A, 2 * n_f, 2 * n_f)
+    for i in range(n_f):
+        for j in range(n_f):
+            A[i, j] = gamma * SEX[i, j] - SJX[i, j]
+            re, im = alpha * SEX[i, j] - SJX[i, j], beta * SEX[i, j]
+            B[i, j], B[n_f + i, n_f + j] = re, re
+            B[i, n_f + j], B[n_f + i, j] = -im, im
+    factor_householder(real, 1e-300)
+    factor_householder(double, 1e-300)
+    return real.rank == n_f and double.rank == 2 * n_f
 
 
 @device
 def remainder(la, R, X0, own, other, X0_other, y):
     """y = S (R + J X0 − own E X0 + other E X0_other) on the differential equations."""
-    nz, rd, n_f = la.nonzeros, la.rd, la.size[0]
-    for i in range(rd.size):
-        rd[i] = R[la.d_row[i]]
-    for k in range(la.jd.size):
-        rd[la.jd_row[k]] += nz[la.jd[k]] * X0[la.jd_column[k]]
-    for k in range(la.ed.size):
-        column = la.ed_column[k]
-        rd[la.ed_row[k]] -= nz[la.ed[k]] * (own * X0[column] - other * X0_other[column])
-    for i in range(n_f):
+    nz, rd, d_row = vec(la.nonzeros, la.n_nonzeros), vec(la.rd, la.n_d), ivec(la.d_row, la.n_d)
+    ed, jd, S = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd), mat(la.S, la.n_most, la.n_d)
+    for i in range(la.n_d):
+        rd[i] = R[d_row[i]]
+    for k in range(la.n_jd):
+        rd[jd[1, k]] += nz[jd[0, k]] * X0[jd[2, k]]
+    for k in range(la.n_ed):
+        column = ed[2, k]
+        rd[ed[1, k]] -= nz[ed[0, k]] * (own * X0[column] - other * X0_other[column])
+    for i in range(la.n_f):
         total = 0.0
-        for k in range(rd.size):
-            total += la.S[i, k] * rd[k]
+        for k in range(la.n_d):
+            total += S[i, k] * rd[k]
         y[i] = total
 
 
 @device
 def assemble(la, X0, y, out):
     """out = X0 + X y."""
-    for i in range(out.size):
+    X = mat(la.X, la.n_most, la.n)
+    for i in range(la.n):
         out[i] = X0[i]
-    for c in range(la.size[0]):
-        value, x = y[c], la.X[c]
-        for i in range(out.size):
-            out[i] += x[i] * value
+    for c in range(la.n_f):
+        value = y[c]
+        for i in range(la.n):
+            out[i] += X[c, i] * value
 
 
 @device
 def solve_real(la, R, out):
     """Δ for σ = γ."""
-    n_f = la.size[0]
-    particular(la, R, la.X0r)
-    remainder(la, R, la.X0r, la.sigma[0], 0.0, la.X0r, la.yr)
+    X0, y = vec(la.X0r, la.n), vec(la.yr, la.n_most)
+    particular(la, R, X0)
+    remainder(la, R, X0, la.gamma, 0.0, X0, y)
     if la.differential == QR:
-        solve_block(la.real_block, QR, la.yr, la.double_solution)
-        for i in range(n_f):
-            la.yr[i] = la.double_solution[i]
+        solution = vec(la.double_solution, la.n_f)
+        solve_block(block_at(la.real_block), QR, y, solution)
+        assemble(la, X0, solution, out)
     else:
-        lu.substitute(la.real, la.real_pivots, la.yr, n_f)
-    assemble(la, la.X0r, la.yr, out)
+        lu.substitute(mat(la.real, la.n_most, la.n_most), ivec(la.real_pivots, la.n_most), y, la.n_f)
+        assemble(la, X0, y, out)
 
 
 @device
 def solve_complex(la, Rr, Ri, out_r, out_i):
     """Δ for σ = α + iβ; the constraint blocks are real, so both parts pass through them separately."""
-    n_f, alpha, beta = la.size[0], la.sigma[1], la.sigma[2]
-    particular(la, Rr, la.X0r)
-    particular(la, Ri, la.X0i)
-    remainder(la, Rr, la.X0r, alpha, beta, la.X0i, la.yr)
-    remainder(la, Ri, la.X0i, alpha, -beta, la.X0r, la.yi)
+    X0r, X0i, yr, yi = vec(la.X0r, la.n), vec(la.X0i, la.n), vec(la.yr, la.n_most), vec(la.yi, la.n_most)
+    n_f = la.n_f
+    particular(la, Rr, X0r)
+    particular(la, Ri, X0i)
+    remainder(la, Rr, X0r, la.alpha, la.beta, X0i, yr)
+    remainder(la, Ri, X0i, la.alpha, -la.beta, X0r, yi)
     if la.differential == QR:
+        rhs, solution = vec(la.double_rhs, 2 * n_f), vec(la.double_solution, 2 * n_f)
         for i in range(n_f):
-            la.double_rhs[i], la.double_rhs[n_f + i] = la.yr[i], la.yi[i]
-        solve_block(la.complex_block, QR, la.double_rhs, la.double_solution)
+            rhs[i], rhs[n_f + i] = yr[i], yi[i]
+        solve_block(block_at(la.complex_block), QR, rhs, solution)
         for i in range(n_f):
-            la.yr[i], la.yi[i] = la.double_solution[i], la.double_solution[n_f + i]
+            yr[i], yi[i] = solution[i], solution[n_f + i]
     else:
-        lu.substitute_complex(la.cr, la.ci, la.complex_pivots, la.yr, la.yi, n_f)
-    assemble(la, la.X0r, la.yr, out_r)
-    assemble(la, la.X0i, la.yi, out_i)
+        cr, ci = mat(la.cr, la.n_most, la.n_most), mat(la.ci, la.n_most, la.n_most)
+        lu.substitute_complex(cr, ci, ivec(la.complex_pivots, la.n_most), yr, yi, n_f)
+    assemble(la, X0r, yr, out_r)
+    assemble(la, X0i, yi, out_i)
 
 
 @device

@@ -17,7 +17,7 @@ class ProjectedStepper(RadauStepper):
         if status != codes.RANK_DEFICIENT:
             return super().explain(status)
         la, t, blocks = self.algebra, self.t, self.system.blocks
-        trouble = int(la.trouble[0])
+        trouble = int(la.trouble)
         names = self._dependent_rows()
         if trouble == projected.CHANGED:
             return SingularConfiguration(
@@ -25,7 +25,7 @@ class ProjectedStepper(RadauStepper):
                 "Geoms(algebraic='svd', singular='step over') passes isolated ones on the branch of the motion."
             )
         if trouble == projected.NOT_UNIFORM:
-            missing = [len(r) - int(b.rank[0]) for r, b in zip((blocks.F1, blocks.F2, blocks.F3), (la.b1, la.b2, la.b3), strict=True)]
+            missing = [len(r) - int(b.rank) for r, b in zip((blocks.F1, blocks.F2, blocks.F3), (la.b1, la.b2, la.b3), strict=True)]
             return RedundantConstraints(
                 f"the constraints are not uniformly redundant at t = {t:.9g}: on acceleration, velocity and position level "
                 f"{missing[0]}, {missing[1]} and {missing[2]} of them depend on the others ({names})."

@@ -111,7 +111,7 @@ class RadauStepper:
         return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
 
     def advance(self) -> int:
-        return self.kernel(self.algebra, self.ports, self.state, self.control, self.buffer, self.scan)
+        return self.kernel(self.algebra.record, self.ports, self.state, self.control, self.buffer, self.scan)
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         used = int(self.buffer.used[0])
@@ -138,7 +138,7 @@ class RadauStepper:
             )
         singular = self._singularity()
         if status == codes.SINGULAR or singular:
-            culprit = singular or f"variable '{self.system.variables[int(self.algebra.singular[0])]}' has no pivot"
+            culprit = singular or f"variable '{self.system.variables[int(self.algebra.singular)]}' has no pivot"
             return SingularMatrix(
                 f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a "
                 "variable that no equation determines, or a singular configuration."
