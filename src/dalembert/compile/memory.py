@@ -62,6 +62,11 @@ class Memory:
             twin.record[0][name] = (copy.record if isinstance(copy, Memory) else copy).ctypes.data
         return twin
 
+    def set(self, **scalars: float) -> None:
+        """Write scalars."""
+        for name, value in scalars.items():
+            self.record[0][name] = value
+
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         if name in own.get("arrays", ()):

@@ -33,6 +33,7 @@ BLOCK = layout(
         "values",  # pivots or singular values, by size
         "K",  # basis of the null space in its first columns
         "work",
+        "work3",
         "svd_work",
         "sizes",  # SVD: r, c, length of the work space, info, as 32-bit integers
         "job",
@@ -50,7 +51,7 @@ def new_block(rows: int, columns: int) -> Memory:
         dict(
             A=np.zeros((rows, columns)), scale=np.ones(rows), row=np.arange(rows), column=np.arange(columns),
             Q=np.zeros((rows, rows)), V=np.zeros((columns, columns)), values=np.zeros(max(rows, 1)),
-            K=np.zeros((columns, columns)), work=np.zeros(max(rows, columns, 1)), svd_work=np.zeros(length),
+            K=np.zeros((columns, columns)), work=np.zeros(max(rows, columns, 1)), work3=np.zeros((max(rows, 1), 3)), svd_work=np.zeros(length),
             sizes=np.array([rows, columns, length, 0], np.int32), job=np.array([ord("A")], np.uint8),
             rows=rows, columns=columns, rank=0,
         ),
@@ -266,3 +267,55 @@ def solve_block(block, kind, b, out):
         out[column[j]] = work[j]
     for j in range(rank, columns):
         out[column[j]] = 0.0
+
+
+@device
+def solve_block3(block, kind, b, out):
+    """`solve_block` for three right-hand sides at once, as columns of b and out."""
+    rows, columns, rank = block.rows, block.columns, block.rank
+    A, work, scale = mat(block.A, rows, columns), mat(block.work3, rows, 3), vec(block.scale, rows)
+    column, row = ivec(block.column, columns), ivec(block.row, rows)
+    Q, V, values = mat(block.Q, rows, rows), mat(block.V, columns, columns), vec(block.values, rows)
+    for i in range(rank):
+        t0, t1, t2 = 0.0, 0.0, 0.0
+        if kind == LU:
+            r = row[i]
+            s = scale[r]
+            t0, t1, t2 = s * b[r, 0], s * b[r, 1], s * b[r, 2]
+            for k in range(i):
+                a = A[i, k]
+                t0 -= a * work[k, 0]
+                t1 -= a * work[k, 1]
+                t2 -= a * work[k, 2]
+        else:
+            for k in range(rows):
+                q = Q[k, i] * scale[k]
+                t0 += q * b[k, 0]
+                t1 += q * b[k, 1]
+                t2 += q * b[k, 2]
+        work[i, 0], work[i, 1], work[i, 2] = t0, t1, t2
+    if kind == SVD:
+        for j in range(columns):
+            t0, t1, t2 = 0.0, 0.0, 0.0
+            for k in range(rank):
+                v = V[k, j] / values[k]
+                t0 += v * work[k, 0]
+                t1 += v * work[k, 1]
+                t2 += v * work[k, 2]
+            out[j, 0], out[j, 1], out[j, 2] = t0, t1, t2
+        return
+    for i in range(rank - 1, -1, -1):
+        t0, t1, t2 = work[i, 0], work[i, 1], work[i, 2]
+        for k in range(i + 1, rank):
+            a = A[i, k]
+            t0 -= a * work[k, 0]
+            t1 -= a * work[k, 1]
+            t2 -= a * work[k, 2]
+        inverse = 1.0 / A[i, i]
+        work[i, 0], work[i, 1], work[i, 2] = t0 * inverse, t1 * inverse, t2 * inverse
+    for j in range(rank):
+        c = column[j]
+        out[c, 0], out[c, 1], out[c, 2] = work[j, 0], work[j, 1], work[j, 2]
+    for j in range(rank, columns):
+        c = column[j]
+        out[c, 0], out[c, 1], out[c, 2] = 0.0, 0.0, 0.0

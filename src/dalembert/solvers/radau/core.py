@@ -7,8 +7,8 @@ functions on a record `la`, passed by reference (dense: `dense.py`; projected, w
 
     decompose(la, state) -> bool       take the Jacobian in la.nonzeros; False if constraints lose rank
     prepare(la, γ/h, α/h, β/h) -> bool  factor for these σ; False if singular
-    solve_real(la, R, out)             σ = γ/h
-    solve_complex(la, Rr, Ri, outr, outi)   σ = (α + iβ)/h
+    solve_stages(la, R, D)             three columns: σ = γ/h, and real and imaginary part of σ = (α + iβ)/h
+    solve_real(la, R, out)             one vector, σ = γ/h
     correct(la, F, out) -> bool        correction of constraints alone at an accepted point; False if there is none
 
 so that every method of the family shares this file (`make_run`). Step control follows Hairer and Wanner [1]_, with the
@@ -24,33 +24,15 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.compile.kernel import device
-from dalembert.compile.memory import ivec, vec
+from dalembert.compile.memory import Memory, ivec, layout, mat, vec
 from dalembert.solvers import status
 from dalembert.solvers.events import carry_over, scan_step
 from dalembert.solvers.ports import evaluate
 from dalembert.solvers.radau import tableau
-from dalembert.solvers.records import f8, i8, indices, matrix, record, tensor, vector
-from dalembert.solvers.status import Count
+from dalembert.solvers.records import f8, i8, indices, record, tensor, vector
+from dalembert.solvers.status import N_COUNTS, Count
 
 STOP = 2
-
-# places in State.real
-T, H, T_END, H_OLD, H_ACCEPTED, ERROR_ACCEPTED, RATE, CONTRACTION, FAILED_T, N_REAL = range(10)
-# places in State.flag
-(
-    FIRST,
-    REJECTED,
-    NEED_JACOBIAN,
-    NEED_FACTORS,
-    JACOBIAN_IS_HERE,
-    LAST,
-    SINGULAR_COUNT,
-    HAVE_HISTORY,
-    REFUSED,
-    ITERATIONS,
-    CONVERGENCE_FAILED,
-    N_FLAG,
-) = range(12)
 
 #: steps below this overflow in the iteration matrix
 SMALLEST = 1e-140
@@ -69,31 +51,28 @@ AI = tuple(tuple(float(v) for v in row) for row in tableau.A_INVERSE)
 ERR = tuple(float(v) for v in tableau.ERROR)
 GAMMA, ALPHA, BETA = float(tableau.GAMMA), float(tableau.ALPHA), float(tableau.BETA)
 
-
-class State(NamedTuple):
-    """Everything that survives between two calls of a kernel, and its work space."""
-
-    x: vector
-    x_dot: vector
-    coefficients: matrix  # (4, n): the polynomial of the last accepted step
-    real: vector
-    flag: indices
-    count: indices
-    atol: vector
-    rtol: vector
-    index: indices
-    algebraic: indices  # 1 for equations without derivatives
-    weight: vector  # atol + rtol |x| at the current point
-    scale: vector  # 1 / weight, with powers of h for variables of higher index
-    Z: matrix
-    W: matrix
-    F: matrix
-    R: matrix
-    D: matrix  # increments
-    stage: vector  # (2 n): x and x' of a stage
-    error: vector
-    correction: vector
-    failed: vector  # (2 n): the stage at which a function could not be evaluated
+# Everything that survives between two calls of a kernel, and its work space. Stage quantities Z, W, D (increments) and R
+# have one row per unknown or equation and three columns, so that one pass serves all stages.
+STATE = layout(
+    arrays=[
+        "x", "x_dot",
+        "coefficients",  # (4, n): the polynomial of the last accepted step
+        "count", "atol", "rtol", "index",
+        "algebraic",  # 1 for equations without derivatives
+        "weight",  # atol + rtol |x| at the current point
+        "scale",  # 1 / weight, with powers of h for variables of higher index
+        "Z", "W", "F", "R", "D",
+        "stage",  # (2 n): x and x' of a stage
+        "error", "correction",
+        "failed",  # (2 n): the stage at which a function could not be evaluated
+    ],
+    reals=["t", "h", "t_end", "h_old", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
+    wholes=[
+        "n", "m", "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last", "singular_count",
+        "have_history", "refused", "iterations", "convergence_failed",
+    ],
+)  # fmt: skip
+FLAGS = STATE.names[STATE.names.index("first") :]
 
 
 class Control(NamedTuple):
@@ -126,111 +105,122 @@ class Buffer(NamedTuple):
     used: indices
 
 
-state_type, control_type, buffer_type = record(State), record(Control), record(Buffer)
+control_type, buffer_type = record(Control), record(Buffer)
 
 
-def new_state(n: int, index: np.ndarray, algebraic: np.ndarray) -> State:
+def new_state(n: int, index: np.ndarray, algebraic: np.ndarray) -> Memory:
     """Work space for n unknowns of the given indices; `algebraic` is a mask of the equations, at least n."""
-    v, m = lambda k=1: np.zeros(k * n), lambda k: np.zeros((k, n))
-    rows = len(algebraic)
-    return State(
-        x=v(), x_dot=v(), coefficients=m(4), real=np.zeros(N_REAL), flag=np.zeros(N_FLAG, np.int64),
-        count=np.zeros(status.N_COUNTS, np.int64), atol=v(), rtol=v(), index=np.ascontiguousarray(index, np.int64),
-        algebraic=np.ascontiguousarray(algebraic, np.int64),
-        weight=v(), scale=v(), Z=m(3), W=m(3),
-        F=np.zeros((3, rows)), R=np.zeros((3, rows)), D=m(3), stage=v(2), error=v(), correction=v(), failed=v(2),
+    m = len(algebraic)
+    vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
+    scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64}
+    arrays = dict(
+        coefficients=np.zeros((4, n)), count=np.zeros(N_COUNTS, np.int64), index=np.ascontiguousarray(index, np.int64),
+        algebraic=np.ascontiguousarray(algebraic, np.int64), Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
+        F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
     )  # fmt: skip
+    return Memory(STATE, {**vectors, **scalars, **arrays, "n": n, "m": m})
+
+
+@device
+def add(state, which, amount):
+    """Count."""
+    ivec(state.count, N_COUNTS)[which] += amount
 
 
 @device
 def set_weights(state):
-    for i in range(state.x.size):
-        state.weight[i] = state.atol[i] + state.rtol[i] * abs(state.x[i])
+    n = state.n
+    x, weight, atol, rtol = vec(state.x, n), vec(state.weight, n), vec(state.atol, n), vec(state.rtol, n)
+    for i in range(n):
+        weight[i] = atol[i] + rtol[i] * abs(x[i])
 
 
 @device
 def set_scale(state):
     """Errors of variables of index 2 and 3 are weighted by h and h²."""
-    h = abs(state.real[H])
-    for i in range(state.x.size):
-        power = state.index[i]
-        factor = 1.0 if power == 1 else (h if power == 2 else h * h)
-        state.scale[i] = factor / state.weight[i]
+    n, h = state.n, abs(state.h)
+    index, scale, weight = ivec(state.index, n), vec(state.scale, n), vec(state.weight, n)
+    for i in range(n):
+        power = index[i]
+        scale[i] = (1.0 if power == 1 else (h if power == 2 else h * h)) / weight[i]
 
 
 @device
 def predict_stages(state, control):
     """Starting values for the stages: the last polynomial, or the current point."""
-    n = state.x.size
-    if control.extrapolate == 0 or state.flag[HAVE_HISTORY] == 0:
+    n = state.n
+    Z, W, c = mat(state.Z, n, 3), mat(state.W, n, 3), mat(state.coefficients, 4, n)
+    if control.extrapolate == 0 or state.have_history == 0:
         for i in range(n):
             for k in range(3):
-                state.Z[k, i] = 0.0
-                state.W[k, i] = 0.0
+                Z[i, k] = 0.0
+                W[i, k] = 0.0
         return
-    c = state.coefficients
-    ratio = state.real[H] / state.real[H_OLD]
+    ratio = state.h / state.h_old
     s0, s1, s2 = C[0] * ratio, C[1] * ratio, C[2] * ratio
     for i in range(n):
         z0 = s0 * (c[1, i] + s0 * (c[2, i] + s0 * c[3, i]))
         z1 = s1 * (c[1, i] + s1 * (c[2, i] + s1 * c[3, i]))
         z2 = s2 * (c[1, i] + s2 * (c[2, i] + s2 * c[3, i]))
-        state.Z[0, i], state.Z[1, i], state.Z[2, i] = z0, z1, z2
-        state.W[0, i] = TI[0][0] * z0 + TI[0][1] * z1 + TI[0][2] * z2
-        state.W[1, i] = TI[1][0] * z0 + TI[1][1] * z1 + TI[1][2] * z2
-        state.W[2, i] = TI[2][0] * z0 + TI[2][1] * z1 + TI[2][2] * z2
+        Z[i, 0], Z[i, 1], Z[i, 2] = z0, z1, z2
+        W[i, 0] = TI[0][0] * z0 + TI[0][1] * z1 + TI[0][2] * z2
+        W[i, 1] = TI[1][0] * z0 + TI[1][1] * z1 + TI[1][2] * z2
+        W[i, 2] = TI[2][0] * z0 + TI[2][1] * z1 + TI[2][2] * z2
+
+
+@device
+def set_stage(state, k):
+    """Put X_k = x + Z_k and D_k into `stage`; returns the time of the stage."""
+    n, over_h = state.n, 1.0 / state.h
+    Z, stage, x = mat(state.Z, n, 3), vec(state.stage, 2 * n), vec(state.x, n)
+    a0, a1, a2 = AI[k][0] * over_h, AI[k][1] * over_h, AI[k][2] * over_h
+    for i in range(n):
+        stage[i] = x[i] + Z[i, k]
+        stage[n + i] = a0 * Z[i, 0] + a1 * Z[i, 1] + a2 * Z[i, 2]
+    return state.t + C[k] * state.h
+
+
+@device
+def keep_failed(state, t):
+    """Remember the stage that could not be evaluated."""
+    stage, failed = vec(state.stage, 2 * state.n), vec(state.failed, 2 * state.n)
+    state.failed_t = t
+    for i in range(2 * state.n):
+        failed[i] = stage[i]
 
 
 @device
 def stage_residuals(state, ports):
-    """F_i = F(t + c_i h, x + Z_i, D_i). Returns the status of the port; a refused point is kept in `failed`."""
-    n = state.x.size
-    t, h = state.real[T], state.real[H]
-    over_h = 1.0 / h
-    Z, stage = state.Z, state.stage
+    """F_k = F(t + c_k h, x + Z_k, D_k). Returns the status of the port; a refused point is kept in `failed`."""
+    F, stage = mat(state.F, 3, state.m), vec(state.stage, 2 * state.n)
     for k in range(3):
-        a0, a1, a2 = AI[k][0] * over_h, AI[k][1] * over_h, AI[k][2] * over_h
-        for i in range(n):
-            stage[i] = state.x[i] + Z[k, i]
-            stage[n + i] = a0 * Z[0, i] + a1 * Z[1, i] + a2 * Z[2, i]
-        answer = evaluate(ports.residual, ports, t + C[k] * h, stage, state.F[k])
+        t = set_stage(state, k)
+        answer = evaluate(ports.residual, ports, t, stage, F[k])
         if answer != 0:
-            state.real[FAILED_T] = t + C[k] * h
-            for i in range(2 * n):
-                state.failed[i] = stage[i]
+            keep_failed(state, t)
             return answer
-    state.count[Count.RHS] += 3
+    add(state, Count.RHS, 3)
     return 0
 
 
 @device
 def choose_matrix_point(state, control):
     """Put the point for the next Jacobian, current or predicted, into `stage`; returns its time."""
-    n, real, stage = state.x.size, state.real, state.stage
-    if control.matrix_at == 0 or control.extrapolate == 0 or state.flag[HAVE_HISTORY] == 0:
+    n, stage = state.n, vec(state.stage, 2 * state.n)
+    if control.matrix_at == 0 or control.extrapolate == 0 or state.have_history == 0:
+        x, x_dot = vec(state.x, n), vec(state.x_dot, n)
         for i in range(n):
-            stage[i] = state.x[i]
-            stage[n + i] = state.x_dot[i]
-        state.flag[JACOBIAN_IS_HERE] = 1
-        return real[T]
-    node = C[control.matrix_at - 1]
-    s, over_h, c = node * real[H] / real[H_OLD], 1.0 / real[H_OLD], state.coefficients
+            stage[i] = x[i]
+            stage[n + i] = x_dot[i]
+        state.jacobian_is_here = 1
+        return state.t
+    node, c = C[control.matrix_at - 1], mat(state.coefficients, 4, n)
+    s, over_h = node * state.h / state.h_old, 1.0 / state.h_old
     for i in range(n):
         stage[i] = c[0, i] + s * (c[1, i] + s * (c[2, i] + s * c[3, i]))
         stage[n + i] = over_h * (c[1, i] + s * (2.0 * c[2, i] + s * 3.0 * c[3, i]))
-    state.flag[JACOBIAN_IS_HERE] = 0  # it belongs to this step size
-    return real[T] + node * real[H]
-
-
-@device
-def middle_stage(state):
-    """Put the current iterate of the second stage into `stage`; returns its time."""
-    n, Z, over_h = state.x.size, state.Z, 1.0 / state.real[H]
-    for i in range(n):
-        state.stage[i] = state.x[i] + Z[1, i]
-        state.stage[n + i] = over_h * (AI[1][0] * Z[0, i] + AI[1][1] * Z[1, i] + AI[1][2] * Z[2, i])
-    state.flag[JACOBIAN_IS_HERE] = 0
-    return state.real[T] + C[1] * state.real[H]
+    state.jacobian_is_here = 0  # it belongs to this step size
+    return state.t + node * state.h
 
 
 def make_matrix(decompose, prepare):
@@ -239,35 +229,62 @@ def make_matrix(decompose, prepare):
     @device
     def new_jacobian(la, ports, state, t):
         """Evaluate at the point in `stage`. Returns 0 or a code of `status`."""
-        answer = evaluate(ports.jacobian, ports, t, state.stage, vec(la.nonzeros, la.n_nonzeros))
+        stage, nonzeros = vec(state.stage, 2 * state.n), vec(la.nonzeros, la.n_nonzeros)
+        answer = evaluate(ports.jacobian, ports, t, stage, nonzeros)
         if answer != 0:
-            state.real[FAILED_T] = t
-            for i in range(state.failed.size):
-                state.failed[i] = state.stage[i]
+            keep_failed(state, t)
             return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
-        state.count[Count.JACOBIAN] += 1
-        state.count[Count.FLOPS] += ivec(la.cost, 4)[0]
+        add(state, Count.JACOBIAN, 1)
+        add(state, Count.FLOPS, ivec(la.cost, 4)[0])
         if not decompose(la, state):
             return status.RANK_DEFICIENT
-        state.flag[NEED_JACOBIAN] = 0
-        state.flag[NEED_FACTORS] = 1
+        state.need_jacobian = 0
+        state.need_factors = 1
         return 0
 
     @device
     def new_factors(la, state):
         """Factor for the current step size. Returns whether that was possible."""
-        h = state.real[H]
-        state.count[Count.DECOMPOSITIONS] += 1
-        state.count[Count.FLOPS] += ivec(la.cost, 4)[1]
+        h = state.h
+        add(state, Count.DECOMPOSITIONS, 1)
+        add(state, Count.FLOPS, ivec(la.cost, 4)[1])
         if not prepare(la, GAMMA / h, ALPHA / h, BETA / h):
             return False
-        state.flag[NEED_FACTORS] = 0
+        state.need_factors = 0
         return True
 
     return new_jacobian, new_factors
 
 
-def make_newton(new_jacobian, new_factors, solve_real, solve_complex):
+@device
+def transform_residuals(state):
+    """R = T⁻¹ F."""
+    F, R = mat(state.F, 3, state.m), mat(state.R, state.m, 3)
+    for i in range(state.m):
+        f0, f1, f2 = F[0, i], F[1, i], F[2, i]
+        R[i, 0] = TI[0][0] * f0 + TI[0][1] * f1 + TI[0][2] * f2
+        R[i, 1] = TI[1][0] * f0 + TI[1][1] * f1 + TI[1][2] * f2
+        R[i, 2] = TI[2][0] * f0 + TI[2][1] * f1 + TI[2][2] * f2
+
+
+@device
+def apply_increments(state):
+    """W += D, Z = T W. Returns the weighted size of the increments."""
+    n = state.n
+    D, W, Z, scale = mat(state.D, n, 3), mat(state.W, n, 3), mat(state.Z, n, 3), vec(state.scale, n)
+    total = 0.0
+    for i in range(n):
+        d0, d1, d2 = D[i, 0], D[i, 1], D[i, 2]
+        total += (d0 * d0 + d1 * d1 + d2 * d2) * scale[i] * scale[i]
+        w0, w1, w2 = W[i, 0] + d0, W[i, 1] + d1, W[i, 2] + d2
+        W[i, 0], W[i, 1], W[i, 2] = w0, w1, w2
+        Z[i, 0] = TM[0][0] * w0 + TM[0][1] * w1 + TM[0][2] * w2
+        Z[i, 1] = TM[1][0] * w0 + TM[1][1] * w1 + TM[1][2] * w2
+        Z[i, 2] = TM[2][0] * w0 + TM[2][1] * w1 + TM[2][2] * w2
+    return np.sqrt(total / (3 * n))
+
+
+def make_newton(new_jacobian, new_factors, solve_stages):
     """Newton's method with a linear algebra."""
 
     @device
@@ -277,7 +294,9 @@ def make_newton(new_jacobian, new_factors, solve_real, solve_complex):
             outcome = iterate(la, ports, state, control, update < control.updates)
             if update == control.updates or outcome not in (DIVERGED, SLOW):
                 return outcome
-            if new_jacobian(la, ports, state, middle_stage(state)) != 0 or not new_factors(la, state):
+            t = set_stage(state, 1)  # the current iterate of the middle stage
+            state.jacobian_is_here = 0
+            if new_jacobian(la, ports, state, t) != 0 or not new_factors(la, state):
                 return DIVERGED
         return DIVERGED
 
@@ -285,39 +304,22 @@ def make_newton(new_jacobian, new_factors, solve_real, solve_complex):
     def iterate(la, ports, state, control, may_update):
         """Iterate with one matrix. Returns CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE or STOPPED.
 
-        SLOW: convergence is foreseeably too slow; real[H] has been reduced to what should work, unless `may_update`.
+        SLOW: convergence is foreseeably too slow; h has been reduced to what should work, unless `may_update`.
         """
-        n, m = state.x.size, state.algebraic.size
-        real, W, F, R, D = state.real, state.W, state.F, state.R, state.D
+        R, D = mat(state.R, state.m, 3), mat(state.D, state.n, 3)
         limit = control.max_iterations
-        contraction = max(max(real[CONTRACTION], control.unit) ** 0.8, FIRST_CONTRACTION)
-        rate = real[RATE]
-        previous = 1.0
-        previous_ratio = 1.0
+        contraction = max(max(state.contraction, control.unit) ** 0.8, FIRST_CONTRACTION)
+        rate, previous, previous_ratio = state.rate, 1.0, 1.0
         for iteration in range(1, limit + 1):
             answer = stage_residuals(state, ports)
             if answer != 0:
                 return STOPPED if answer == STOP else CANNOT_EVALUATE
-            for i in range(m):
-                f0, f1, f2 = F[0, i], F[1, i], F[2, i]
-                R[0, i] = TI[0][0] * f0 + TI[0][1] * f1 + TI[0][2] * f2
-                R[1, i] = TI[1][0] * f0 + TI[1][1] * f1 + TI[1][2] * f2
-                R[2, i] = TI[2][0] * f0 + TI[2][1] * f1 + TI[2][2] * f2
-            solve_real(la, R[0], D[0])
-            solve_complex(la, R[1], R[2], D[1], D[2])
-            state.count[Count.BACK_SUBSTITUTIONS] += 1
-            state.count[Count.FLOPS] += ivec(la.cost, 4)[2]
-            state.flag[ITERATIONS] = iteration
-            total = 0.0
-            for i in range(n):
-                d0, d1, d2, scale = D[0, i], D[1, i], D[2, i], state.scale[i]
-                total += (d0 * d0 + d1 * d1 + d2 * d2) * scale * scale
-                w0, w1, w2 = W[0, i] + d0, W[1, i] + d1, W[2, i] + d2
-                W[0, i], W[1, i], W[2, i] = w0, w1, w2
-                state.Z[0, i] = TM[0][0] * w0 + TM[0][1] * w1 + TM[0][2] * w2
-                state.Z[1, i] = TM[1][0] * w0 + TM[1][1] * w1 + TM[1][2] * w2
-                state.Z[2, i] = TM[2][0] * w0 + TM[2][1] * w1 + TM[2][2] * w2
-            size = np.sqrt(total / (3 * n))
+            transform_residuals(state)
+            solve_stages(la, R, D)
+            add(state, Count.BACK_SUBSTITUTIONS, 1)
+            add(state, Count.FLOPS, ivec(la.cost, 4)[2])
+            state.iterations = iteration
+            size = apply_increments(state)
             if not np.isfinite(size):
                 return DIVERGED
             if iteration > 1 and iteration < limit:
@@ -325,22 +327,21 @@ def make_newton(new_jacobian, new_factors, solve_real, solve_complex):
                 rate = ratio if iteration == 2 else np.sqrt(ratio * previous_ratio)
                 previous_ratio = ratio
                 if rate >= 0.99:
-                    if size <= NOISE and previous <= NOISE:  # nothing but rounding is left: λ of index 3 shows it first
+                    if size <= NOISE and previous <= NOISE:  # nothing but rounding: λ of index 3 shows it first
                         return CONVERGED
-                    real[RATE] = rate
+                    state.rate = rate
                     return DIVERGED
                 contraction = rate / (1.0 - rate)
                 left = limit - 1 - iteration
                 foreseen = contraction * size * rate**left / control.newton_limit
                 if foreseen >= 1.0:
-                    if may_update:
-                        return SLOW
-                    real[H] *= 0.8 * max(1e-4, min(20.0, foreseen)) ** (-1.0 / (4.0 + left))
-                    real[RATE] = rate
+                    state.rate = rate
+                    if not may_update:
+                        state.h *= 0.8 * max(1e-4, min(20.0, foreseen)) ** (-1.0 / (4.0 + left))
                     return SLOW
             previous = max(size, control.unit)
             if contraction * size <= control.newton_limit:
-                real[CONTRACTION], real[RATE] = contraction, rate
+                state.contraction, state.rate = contraction, rate
                 return CONVERGED
         return DIVERGED
 
@@ -351,22 +352,36 @@ def make_newton(new_jacobian, new_factors, solve_real, solve_complex):
 def satisfy_constraints(state):
     """Drop the residuals of algebraic equations from the estimate: what Newton's method left of them at the start of
     the step would show as an error that no step size makes smaller."""
-    for i in range(state.algebraic.size):
-        if state.algebraic[i] == 1:
-            state.F[0, i] = 0.0
+    algebraic, F = ivec(state.algebraic, state.m), mat(state.F, 3, state.m)
+    for i in range(state.m):
+        if algebraic[i] == 1:
+            F[0, i] = 0.0
 
 
 @device
 def error_norm(state):
+    error, scale = vec(state.error, state.n), vec(state.scale, state.n)
     total = 0.0
-    for i in range(state.x.size):
-        e = state.error[i] * state.scale[i]
+    for i in range(state.n):
+        e = error[i] * scale[i]
         total += e * e
-    return max(np.sqrt(total / state.x.size), 1e-10)
+    return max(np.sqrt(total / state.n), 1e-10)
 
 
 def make_error_estimate(solve_real):
     """The embedded error estimate with a linear algebra."""
+
+    @device
+    def filtered(la, ports, state):
+        """error = (γ/h E − J)⁻¹ F at the point in `stage`. Returns the status of the port."""
+        F = mat(state.F, 3, state.m)
+        answer = evaluate(ports.residual, ports, state.t, vec(state.stage, 2 * state.n), F[0])
+        add(state, Count.RHS, 1)
+        if answer == 0:
+            satisfy_constraints(state)
+            solve_real(la, F[0], vec(state.error, state.n))
+            add(state, Count.FLOPS, ivec(la.cost, 4)[3])
+        return answer
 
     @device
     def estimate_error(la, ports, state):
@@ -374,30 +389,23 @@ def make_error_estimate(solve_real):
 
         Returns the norm, or −1 if a function cannot be evaluated, or −2 if one asked to stop.
         """
-        n = state.x.size
-        t, over_h = state.real[T], 1.0 / state.real[H]
-        stage, Z = state.stage, state.Z
+        n, over_h = state.n, 1.0 / state.h
+        stage, Z, x, error = vec(state.stage, 2 * n), mat(state.Z, n, 3), vec(state.x, n), vec(state.error, n)
         for i in range(n):
-            stage[i] = state.x[i]
-            stage[n + i] = -over_h * (ERR[0] * Z[0, i] + ERR[1] * Z[1, i] + ERR[2] * Z[2, i])
-        answer = evaluate(ports.residual, ports, t, stage, state.F[0])
-        state.count[Count.RHS] += 1
+            stage[i] = x[i]
+            stage[n + i] = -over_h * (ERR[0] * Z[i, 0] + ERR[1] * Z[i, 1] + ERR[2] * Z[i, 2])
+        answer = filtered(la, ports, state)
         if answer != 0:
+            keep_failed(state, state.t)
             return -2.0 if answer == STOP else -1.0
-        satisfy_constraints(state)
-        solve_real(la, state.F[0], state.error)
-        state.count[Count.FLOPS] += ivec(la.cost, 4)[3]
         norm = error_norm(state)
-        if norm >= 1.0 and (state.flag[FIRST] == 1 or state.flag[REJECTED] == 1):
+        if norm >= 1.0 and (state.first == 1 or state.rejected == 1):
             for i in range(n):
-                stage[i] = state.x[i] + state.error[i]
-            answer = evaluate(ports.residual, ports, t, stage, state.F[0])
-            state.count[Count.RHS] += 1
+                stage[i] = x[i] + error[i]
+            answer = filtered(la, ports, state)
             if answer == STOP:
                 return -2.0
             if answer == 0:
-                satisfy_constraints(state)
-                solve_real(la, state.F[0], state.error)
                 norm = error_norm(state)
         return norm
 
@@ -407,15 +415,16 @@ def make_error_estimate(solve_real):
 @device
 def set_polynomial(state):
     """Collocation polynomial in s = (t − t_new)/h from the stages; c_0 is the new point itself."""
-    Z, c = state.Z, state.coefficients
+    n = state.n
+    Z, c, x = mat(state.Z, n, 3), mat(state.coefficients, 4, n), vec(state.x, n)
     a, b = C[1] - 1.0, C[0] - 1.0
-    for i in range(state.x.size):
-        z0, z1, z2 = Z[0, i], Z[1, i], Z[2, i]
+    for i in range(n):
+        z0, z1, z2 = Z[i, 0], Z[i, 1], Z[i, 2]
         slope = (z0 - z1) / (C[0] - C[1])
         k1 = (z1 - z2) / a
         k2 = (slope - k1) / b
         k3 = k2 - (slope - z0 / C[0]) / C[1]
-        c[0, i] = state.x[i] + z2
+        c[0, i] = x[i] + z2
         c[1, i] = k1 - a * k2 + a * b * k3
         c[2, i] = k2 - (a + b) * k3
         c[3, i] = k3
@@ -424,50 +433,55 @@ def set_polynomial(state):
 @device
 def accept(state, buffer):
     """Advance to the end of the step and put it into the buffer."""
-    n = state.x.size
-    real, Z = state.real, state.Z
-    h = real[H]
+    n, h = state.n, state.h
+    set_stage(state, 2)
     set_polynomial(state)
+    x, x_dot, stage, c = vec(state.x, n), vec(state.x_dot, n), vec(state.stage, 2 * n), mat(state.coefficients, 4, n)
     for i in range(n):
-        state.x[i] = state.coefficients[0, i]
-        state.x_dot[i] = (AI[2][0] * Z[0, i] + AI[2][1] * Z[1, i] + AI[2][2] * Z[2, i]) / h
-    real[T] = real[T_END] if state.flag[LAST] == 1 else real[T] + h
-    real[H_OLD] = h
+        x[i] = c[0, i]
+        x_dot[i] = stage[n + i]
+    state.t = state.t_end if state.last == 1 else state.t + h
+    state.h_old = h
     k = buffer.used[0]
-    buffer.t[k] = real[T]
+    buffer.t[k] = state.t
     buffer.h[k] = h
     for j in range(4):
         for i in range(n):
-            buffer.coefficients[k, j, i] = state.coefficients[j, i]
+            buffer.coefficients[k, j, i] = c[j, i]
     buffer.used[0] = k + 1
-    state.flag[HAVE_HISTORY] = 1
+    state.have_history = 1
     set_weights(state)
 
 
 @device
 def limit_step(state, control, h_new):
-    """Bound the next step by max_step and the end of the interval; sets LAST."""
-    real = state.real
-    direction = 1.0 if real[T_END] >= real[T] else -1.0
+    """Bound the next step by max_step and the end of the interval; sets `last`."""
+    direction = 1.0 if state.t_end >= state.t else -1.0
     h_new = direction * min(abs(h_new), control.max_step)
-    state.flag[LAST] = 0
-    if (real[T] + 1.0001 * h_new - real[T_END]) * direction >= 0.0:
-        h_new = real[T_END] - real[T]
-        state.flag[LAST] = 1
+    state.last = 0
+    if (state.t + 1.0001 * h_new - state.t_end) * direction >= 0.0:
+        h_new = state.t_end - state.t
+        state.last = 1
     return h_new
 
 
 @device
-def shrink_after_failure(state, control, factor):
-    """A smaller step after a failed iteration; a new Jacobian unless it was computed right here."""
-    state.real[H] *= factor
-    state.flag[REJECTED] = 1
-    state.flag[LAST] = 0
-    state.count[Count.CONVERGENCE_REJECTIONS] += 1
-    state.flag[NEED_FACTORS] = 1
-    state.flag[CONVERGENCE_FAILED] = 1
-    if state.flag[JACOBIAN_IS_HERE] == 0:
-        state.flag[NEED_JACOBIAN] = 1
+def reject(state):
+    """Repeat the step with the smaller h that has been set; with a new Jacobian unless it was computed right here."""
+    state.rejected = 1
+    state.last = 0
+    state.need_factors = 1
+    if state.jacobian_is_here == 0:
+        state.need_jacobian = 1
+
+
+@device
+def shrink_after_failure(state, factor):
+    """A smaller step after a failed iteration."""
+    state.h *= factor
+    state.convergence_failed = 1
+    add(state, Count.CONVERGENCE_REJECTIONS, 1)
+    reject(state)
 
 
 def make_correction(correct):
@@ -476,57 +490,83 @@ def make_correction(correct):
     @device
     def correct_constraints(la, ports, state, control):
         """Move the end of the step, Z_3, onto the constraints. Functions that fail here leave it as it is."""
-        n, Z = state.x.size, state.Z
-        over_h = 1.0 / state.real[H]
+        n, Z, F, correction = state.n, mat(state.Z, state.n, 3), mat(state.F, 3, state.m), vec(state.correction, state.n)
         for _ in range(control.corrections):
-            for i in range(n):
-                state.stage[i] = state.x[i] + Z[2, i]
-                state.stage[n + i] = over_h * (AI[2][0] * Z[0, i] + AI[2][1] * Z[1, i] + AI[2][2] * Z[2, i])
-            if evaluate(ports.residual, ports, state.real[T] + state.real[H], state.stage, state.F[0]) != 0:
+            t = set_stage(state, 2)
+            if evaluate(ports.residual, ports, t, vec(state.stage, 2 * n), F[0]) != 0:
                 return
-            state.count[Count.RHS] += 1
-            if not correct(la, state.F[0], state.correction):
+            add(state, Count.RHS, 1)
+            if not correct(la, F[0], correction):
                 return
             for i in range(n):
-                Z[2, i] += state.correction[i]
+                Z[i, 2] += correction[i]
 
     return correct_constraints
 
 
-def make_run(decompose, prepare, solve_real, solve_complex, correct):
+@device
+def new_step_size(state, control, error):
+    """The controller: the step size that the error asks for, classical or with Gustafsson's prediction."""
+    h, limit = state.h, 2 * control.max_iterations
+    factor = min(control.safety, control.safety * (1 + limit) / (state.iterations + limit))
+    low, high = 1.0 / control.max_growth, 1.0 / control.max_shrink
+    quotient = max(low, min(high, error**0.25 / factor))
+    if error < 1.0 and control.predictive == 1:
+        if state.first == 0:
+            predicted = (state.h_accepted / h) * (error * error / state.error_accepted) ** 0.25 / control.safety
+            quotient = max(quotient, max(low, min(high, predicted)))
+        state.h_accepted = h
+        state.error_accepted = max(1e-2, error)
+    return h / quotient
+
+
+@device
+def choose_next_step(state, control, h_new):
+    """After an accepted step: keep step size, factors and Jacobian if that is worthwhile."""
+    h = state.h_old
+    keep_jacobian = state.rate <= control.jacobian_rate
+    keep = keep_jacobian and control.keep_low <= h_new / h <= control.keep_high
+    state.h = limit_step(state, control, h if keep else h_new)
+    if state.h != h:
+        state.need_factors = 1
+    if not keep_jacobian:
+        state.need_jacobian = 1
+
+
+def make_run(decompose, prepare, solve_stages, solve_real, correct):
     """The step loop with a linear algebra. (Functions passed as arguments would keep numba from caching the kernel.)"""
     new_jacobian, new_factors = make_matrix(decompose, prepare)
-    newton = make_newton(new_jacobian, new_factors, solve_real, solve_complex)
+    newton = make_newton(new_jacobian, new_factors, solve_stages)
     estimate_error = make_error_estimate(solve_real)
     correct_constraints = make_correction(correct)
 
     @device
     def run(la, ports, state, control, buffer, scan):
         """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
-        real, flag, count = state.real, state.flag, state.count
+        count = ivec(state.count, N_COUNTS)
         while True:
-            if real[T] == real[T_END]:
+            if state.t == state.t_end:
                 return status.DONE
             if buffer.used[0] == buffer.t.size:
                 return status.BUFFER_FULL
             if count[Count.STEPS] >= control.max_steps:
                 return status.TOO_MANY_STEPS
-            if 0.1 * abs(real[H]) <= abs(real[T]) * control.unit or abs(real[H]) < SMALLEST:
+            if 0.1 * abs(state.h) <= abs(state.t) * control.unit or abs(state.h) < SMALLEST:
                 return status.STEP_TOO_SMALL
-            if flag[NEED_JACOBIAN] == 1:
+            if state.need_jacobian == 1:
                 code = new_jacobian(la, ports, state, choose_matrix_point(state, control))
-                if code == status.NOT_FINITE and flag[JACOBIAN_IS_HERE] == 0:
+                if code == status.NOT_FINITE and state.jacobian_is_here == 0:
                     # a predicted point may lie outside of a function's domain
-                    flag[REFUSED] = 1
-                    shrink_after_failure(state, control, 0.5)
+                    state.refused = 1
+                    shrink_after_failure(state, 0.5)
                     continue
                 if code != 0:
                     return code
-            if flag[NEED_FACTORS] == 1 and not new_factors(la, state):
-                flag[SINGULAR_COUNT] += 1
-                if flag[SINGULAR_COUNT] >= 6:
+            if state.need_factors == 1 and not new_factors(la, state):
+                state.singular_count += 1
+                if state.singular_count >= 6:
                     return status.SINGULAR
-                shrink_after_failure(state, control, 0.5)
+                shrink_after_failure(state, 0.5)
                 continue
             count[Count.STEPS] += 1
             set_scale(state)
@@ -534,66 +574,39 @@ def make_run(decompose, prepare, solve_real, solve_complex, correct):
             outcome = newton(la, ports, state, control)
             if outcome == STOPPED:
                 return status.PORT_FAILED
-            flag[REFUSED] = 1 if outcome == CANNOT_EVALUATE else 0
+            state.refused = 1 if outcome == CANNOT_EVALUATE else 0
             if outcome != CONVERGED:
-                shrink_after_failure(state, control, 1.0 if outcome == SLOW else 0.5)
+                shrink_after_failure(state, 1.0 if outcome == SLOW else 0.5)
                 continue
             error = estimate_error(la, ports, state)
+            if error == -2.0:
+                return status.PORT_FAILED
             if error < 0.0:
-                if error == -2.0:
-                    return status.PORT_FAILED
-                flag[REFUSED] = 1
-                shrink_after_failure(state, control, 0.5)
+                state.refused = 1
+                shrink_after_failure(state, 0.5)
                 continue
-            iterations = flag[ITERATIONS]
-            factor = min(
-                control.safety,
-                control.safety * (1 + 2 * control.max_iterations) / (iterations + 2 * control.max_iterations),
-            )
-            quotient = max(1.0 / control.max_growth, min(1.0 / control.max_shrink, error**0.25 / factor))
-            h = real[H]
+            h_new = new_step_size(state, control, error)
             if error >= 1.0:
                 count[Count.ERROR_REJECTIONS] += 1
-                flag[REJECTED] = 1
-                real[H] = 0.1 * h if flag[FIRST] == 1 else h / quotient
-                flag[LAST] = 0
-                flag[NEED_FACTORS] = 1
-                if flag[JACOBIAN_IS_HERE] == 0:
-                    flag[NEED_JACOBIAN] = 1
+                state.h = 0.1 * state.h if state.first == 1 else h_new
+                reject(state)
                 continue
-
             count[Count.ACCEPTED] += 1
-            flag[SINGULAR_COUNT] = 0
-            if control.predictive == 1:
-                if flag[FIRST] == 0:
-                    gustafsson = (
-                        (real[H_ACCEPTED] / h) * (error * error / real[ERROR_ACCEPTED]) ** 0.25 / control.safety
-                    )
-                    gustafsson = max(1.0 / control.max_growth, min(1.0 / control.max_shrink, gustafsson))
-                    quotient = max(quotient, gustafsson)
-                real[H_ACCEPTED] = h
-                real[ERROR_ACCEPTED] = max(1e-2, error)
-            h_new = h / quotient
-            if flag[REJECTED] == 1:
-                h_new = np.sign(h) * min(abs(h_new), abs(h))
+            if state.rejected == 1:
+                h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
             correct_constraints(la, ports, state, control)
             accept(state, buffer)
-            flag[FIRST] = 0
-            flag[REJECTED] = 0
-            flag[JACOBIAN_IS_HERE] = 0
+            state.first = 0
+            state.rejected = 0
+            state.jacobian_is_here = 0
+            state.singular_count = 0
             found = 0
             if ports.events != 0:
-                found = scan_step(scan, ports, real[T], real[H_OLD], state.coefficients)
+                found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, 4, state.n))
                 count[Count.EVENT_EVALUATIONS] += scan.values.shape[0] - 1
             # choose the next step before returning, so that a call can simply go on
-            if real[T] != real[T_END]:
-                keep_jacobian = real[RATE] <= control.jacobian_rate
-                keep = keep_jacobian and control.keep_low <= h_new / h <= control.keep_high
-                real[H] = limit_step(state, control, h if keep else h_new)
-                if real[H] != h:
-                    flag[NEED_FACTORS] = 1
-                if not keep_jacobian:
-                    flag[NEED_JACOBIAN] = 1
+            if state.t != state.t_end:
+                choose_next_step(state, control, h_new)
             if found != 0:
                 return status.EVENT if found > 0 else status.EVENT_FAILED
             if ports.events != 0:

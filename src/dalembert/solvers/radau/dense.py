@@ -32,7 +32,7 @@ ALGEBRA = layout(
         "real", "real_pivots",
         "cr", "ci", "complex_pivots",  # small matrices: real and imaginary parts apart, factored by `lu`
         "complex", "work_complex", "lapack", "lapack_real_pivots", "lapack_complex_pivots",  # larger ones: LAPACK
-        "work_real", "work_imaginary",
+        "work", "work_real", "work_imaginary",
     ],
     reals=["gamma", "alpha", "beta"],
     wholes=["m", "n_p", *(f"n_{name}" for name in ENTRIES), "n_nonzeros", "singular"],
@@ -78,7 +78,7 @@ def dense_algebra(compiled) -> Memory:
             real_pivots=np.zeros(m, np.int64), cr=small(), ci=small(), complex_pivots=np.zeros(m, np.int64),
             complex=np.zeros((m, 2 * m) if large else (0, 0)), work_complex=np.zeros(2 * m),
             lapack=lapack.lapack_arguments(m), lapack_real_pivots=np.zeros(m, np.int32),
-            lapack_complex_pivots=np.zeros(m, np.int32), work_real=np.zeros(m), work_imaginary=np.zeros(m),
+            lapack_complex_pivots=np.zeros(m, np.int32), work=np.zeros(m), work_real=np.zeros(m), work_imaginary=np.zeros(m),
             cost=_cost(m, len(rp), len(pr), len(p_row)), gamma=0.0, alpha=0.0, beta=0.0,
             m=m, n_p=len(p_row), n_rr=len(rr), n_rp=len(rp), n_pr=len(pr), n_e=len(e),
             n_nonzeros=len(rows) + len(e_rows), singular=-1,
@@ -158,8 +158,9 @@ def prepare(la, gamma, alpha, beta):
 @device
 def solve_real(la, R, out):
     """Δ = (γ E − J)⁻¹ R; R is indexed by equations, Δ by variables."""
-    m, s, b, nz = la.m, 1.0 / la.gamma, vec(la.work_real, la.m), vec(la.nonzeros, la.n_nonzeros)
-    r_row, r_column, p_row, p_column = ivec(la.r_row, m), ivec(la.r_column, m), ivec(la.p_row, la.n_p), ivec(la.p_column, la.n_p)
+    m, s, b, nz = la.m, 1.0 / la.gamma, vec(la.work, la.m), vec(la.nonzeros, la.n_nonzeros)
+    r_row, r_column = ivec(la.r_row, m), ivec(la.r_column, m)
+    p_row, p_column = ivec(la.p_row, la.n_p), ivec(la.p_column, la.n_p)
     rp, rp_row, rp_column = ivec(la.rp, la.n_rp), ivec(la.rp_row, la.n_rp), ivec(la.rp_column, la.n_rp)
     pr, start, pr_column = ivec(la.pr, la.n_pr), ivec(la.pr_start, la.n_p + 1), ivec(la.pr_column, la.n_pr)
     for i in range(m):
@@ -167,7 +168,7 @@ def solve_real(la, R, out):
     for k in range(la.n_rp):
         b[rp_row[k]] += nz[rp[k]] * R[p_row[rp_column[k]]] * s
     if m >= lapack.WORTHWHILE:
-        lapack.substitute_real(lapack.arguments_at(la.lapack), la.real, la.lapack_real_pivots, la.work_real)
+        lapack.substitute_real(lapack.arguments_at(la.lapack), la.real, la.lapack_real_pivots, la.work)
     else:
         lu.substitute(mat(la.real, m, m), ivec(la.real_pivots, m), b, m)
     for i in range(m):
@@ -180,42 +181,47 @@ def solve_real(la, R, out):
 
 
 @device
-def solve_complex(la, Rr, Ri, out_r, out_i):
-    """Δ = ((α + iβ) E − J)⁻¹ R."""
-    m, nz = la.m, vec(la.nonzeros, la.n_nonzeros)
+def solve_stages(la, R, D):
+    """Column 0: (γ E − J)⁻¹ R₀; columns 1 and 2: real and imaginary part of ((α + iβ) E − J)⁻¹ (R₁ + i R₂)."""
+    m, nz, s = la.m, vec(la.nonzeros, la.n_nonzeros), 1.0 / la.gamma
     size2 = la.alpha * la.alpha + la.beta * la.beta
     sr, si = la.alpha / size2, -la.beta / size2
-    br, bi = vec(la.work_real, m), vec(la.work_imaginary, m)
-    r_row, r_column, p_row, p_column = ivec(la.r_row, m), ivec(la.r_column, m), ivec(la.p_row, la.n_p), ivec(la.p_column, la.n_p)
+    b, br, bi = vec(la.work, m), vec(la.work_real, m), vec(la.work_imaginary, m)
+    r_row, r_column = ivec(la.r_row, m), ivec(la.r_column, m)
+    p_row, p_column = ivec(la.p_row, la.n_p), ivec(la.p_column, la.n_p)
     rp, rp_row, rp_column = ivec(la.rp, la.n_rp), ivec(la.rp_row, la.n_rp), ivec(la.rp_column, la.n_rp)
     pr, start, pr_column = ivec(la.pr, la.n_pr), ivec(la.pr_start, la.n_p + 1), ivec(la.pr_column, la.n_pr)
     for i in range(m):
-        br[i] = Rr[r_row[i]]
-        bi[i] = Ri[r_row[i]]
+        row = r_row[i]
+        b[i], br[i], bi[i] = R[row, 0], R[row, 1], R[row, 2]
     for k in range(la.n_rp):
-        p, value = p_row[rp_column[k]], nz[rp[k]]
-        br[rp_row[k]] += value * (Rr[p] * sr - Ri[p] * si)
-        bi[rp_row[k]] += value * (Rr[p] * si + Ri[p] * sr)
+        p, value, row = p_row[rp_column[k]], nz[rp[k]], rp_row[k]
+        b[row] += value * R[p, 0] * s
+        br[row] += value * (R[p, 1] * sr - R[p, 2] * si)
+        bi[row] += value * (R[p, 1] * si + R[p, 2] * sr)
     if m >= lapack.WORTHWHILE:
-        b = vec(la.work_complex, 2 * m)
+        to, pairs = lapack.arguments_at(la.lapack), vec(la.work_complex, 2 * m)
+        lapack.substitute_real(to, la.real, la.lapack_real_pivots, la.work)
         for i in range(m):
-            b[2 * i], b[2 * i + 1] = br[i], bi[i]
-        lapack.substitute_complex(lapack.arguments_at(la.lapack), la.complex, la.lapack_complex_pivots, la.work_complex)
+            pairs[2 * i], pairs[2 * i + 1] = br[i], bi[i]
+        lapack.substitute_complex(to, la.complex, la.lapack_complex_pivots, la.work_complex)
         for i in range(m):
-            br[i], bi[i] = b[2 * i], b[2 * i + 1]
+            br[i], bi[i] = pairs[2 * i], pairs[2 * i + 1]
     else:
+        lu.substitute(mat(la.real, m, m), ivec(la.real_pivots, m), b, m)
         lu.substitute_complex(mat(la.cr, m, m), mat(la.ci, m, m), ivec(la.complex_pivots, m), br, bi, m)
     for i in range(m):
-        out_r[r_column[i]] = br[i]
-        out_i[r_column[i]] = bi[i]
+        column = r_column[i]
+        D[column, 0], D[column, 1], D[column, 2] = b[i], br[i], bi[i]
     for k in range(la.n_p):
-        tr, ti = Rr[p_row[k]], Ri[p_row[k]]
+        row, column = p_row[k], p_column[k]
+        total, tr, ti = R[row, 0], R[row, 1], R[row, 2]
         for q in range(start[k], start[k + 1]):
-            value = nz[pr[q]]
-            tr += value * br[pr_column[q]]
-            ti += value * bi[pr_column[q]]
-        out_r[p_column[k]] = tr * sr - ti * si
-        out_i[p_column[k]] = tr * si + ti * sr
+            value, j = nz[pr[q]], pr_column[q]
+            total += value * b[j]
+            tr += value * br[j]
+            ti += value * bi[j]
+        D[column, 0], D[column, 1], D[column, 2] = total * s, tr * sr - ti * si, tr * si + ti * sr
 
 
 @device

@@ -25,8 +25,9 @@ from dalembert.linalg.blocks import (
     factor_householder,
     new_block,
     solve_block,
+    solve_block3,
 )
-from dalembert.solvers.radau.core import CONVERGENCE_FAILED
+from dalembert.solvers.radau.core import add
 from dalembert.solvers.status import Count
 
 EVERY, ADAPTIVE = 0, 1
@@ -57,7 +58,8 @@ ALGEBRA = layout(
         "X", "EX", "JX",  # one row for each column of X
         "S", "SEX", "SJX", "real", "real_pivots", "cr", "ci", "complex_pivots",
         "real_block", "complex_block",  # QR of the differential part; complex systems as real ones of twice the size
-        "rhs1", "rhs2", "rhs3", "part", "X0r", "X0i", "rd", "yr", "yi", "double_rhs", "double_solution",
+        "rhs1", "rhs2", "rhs3", "part", "rd", "y", "yr", "yi", "double_rhs", "double_solution",
+        "rhs1_3", "rhs2_3", "rhs3_3", "part3", "rd3",  # the same for three columns
         "kept_v", "kept_z",  # pivots for which the selectors were computed: 1 for dependent variables
         "cost",
     ],
@@ -129,7 +131,9 @@ def projected_algebra(compiled, options) -> Memory:
             cr=square(), ci=square(), complex_pivots=np.zeros(most, np.int64),
             real_block=new_block(n_f, n_f), complex_block=new_block(2 * n_f, 2 * n_f),
             rhs1=np.zeros(n1), rhs2=np.zeros(n2), rhs3=np.zeros(n3), part=np.zeros(max(nY, nV, nZ, 1)),
-            X0r=np.zeros(n), X0i=np.zeros(n), rd=np.zeros(n_d), yr=np.zeros(most), yi=np.zeros(most),
+            rd=np.zeros(n_d), y=np.zeros(most), yr=np.zeros(most), yi=np.zeros(most), rd3=np.zeros((n_d, 3)),
+            rhs1_3=np.zeros((n1, 3)), rhs2_3=np.zeros((n2, 3)), rhs3_3=np.zeros((n3, 3)),
+            part3=np.zeros((max(nY, nV, nZ, 1), 3)),
             double_rhs=np.zeros(2 * most), double_solution=np.zeros(2 * most),
             kept_v=np.full(nV, -1), kept_z=np.full(nZ, -1),
             cost=_cost((n1, nY), (n2, nV), (n3, nZ), n_d, n_f, counts),
@@ -390,29 +394,29 @@ def choose_selectors(la, state):
     EX, SEX = mat(la.EX, la.n_most, la.n_d), mat(la.SEX, la.n_most, la.n_most)
     if la.strategy == EVERY:
         transposed_selectors(la)
-        state.count[Count.SELECTORS] += 1
+        add(state, Count.SELECTORS, 1)
         select(la, EX, SEX)
         return
     other_v = remember_pivots(block_at(la.b2), ivec(la.kept_v, la.n_V))
     other_z = remember_pivots(block_at(la.b3), ivec(la.kept_z, la.n_Z))
-    if la.have_selectors == 0 or state.flag[CONVERGENCE_FAILED] == 1 or other_v or other_z:
+    if la.have_selectors == 0 or state.convergence_failed == 1 or other_v or other_z:
         if not unit_selectors(la):
             transposed_selectors(la)
-        state.count[Count.SELECTORS] += 1
+        add(state, Count.SELECTORS, 1)
         la.have_selectors = 1
     select(la, EX, SEX)
     # free multipliers have no E, so that there the test would mean nothing
     with_multipliers = la.n_free > 0 and ivec(la.multiplier_of_free, la.n_free)[0] >= 0
     if not with_multipliers and not well_conditioned(la):
         transposed_selectors(la)
-        state.count[Count.SELECTORS] += 1
+        add(state, Count.SELECTORS, 1)
         select(la, EX, SEX)
 
 
 @device
 def decompose(la, state):
     """Everything that does not depend on the step size."""
-    state.count[Count.CONSTRAINT_DECOMPOSITIONS] += 1
+    add(state, Count.CONSTRAINT_DECOMPOSITIONS, 1)
     if not decompose_constraints(la):
         return False
     null_space(la)
@@ -428,7 +432,7 @@ def decompose(la, state):
         for k in range(la.n_jd):
             JX[c, jd[1, k]] += nz[jd[0, k]] * X[c, jd[2, k]]
     choose_selectors(la, state)
-    state.flag[CONVERGENCE_FAILED] = 0
+    state.convergence_failed = 0
     select(la, JX, mat(la.SJX, la.n_most, la.n_most))
     return True
 
@@ -473,72 +477,130 @@ def prepare_orthogonal(la, SEX, SJX):
 
 
 @device
-def remainder(la, R, X0, own, other, X0_other, y):
-    """y = S (R + J X0 − own E X0 + other E X0_other) on the differential equations."""
+def solve_real(la, R, out):
+    """One vector, σ = γ."""
     nz, rd, d_row = vec(la.nonzeros, la.n_nonzeros), vec(la.rd, la.n_d), ivec(la.d_row, la.n_d)
     ed, jd, S = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd), mat(la.S, la.n_most, la.n_d)
+    y, X, n_f = vec(la.y, la.n_most), mat(la.X, la.n_most, la.n), la.n_f
+    particular(la, R, out)
     for i in range(la.n_d):
         rd[i] = R[d_row[i]]
     for k in range(la.n_jd):
-        rd[jd[1, k]] += nz[jd[0, k]] * X0[jd[2, k]]
+        rd[jd[1, k]] += nz[jd[0, k]] * out[jd[2, k]]
     for k in range(la.n_ed):
-        column = ed[2, k]
-        rd[ed[1, k]] -= nz[ed[0, k]] * (own * X0[column] - other * X0_other[column])
-    for i in range(la.n_f):
+        rd[ed[1, k]] -= la.gamma * nz[ed[0, k]] * out[ed[2, k]]
+    for i in range(n_f):
         total = 0.0
         for k in range(la.n_d):
             total += S[i, k] * rd[k]
         y[i] = total
-
-
-@device
-def assemble(la, X0, y, out):
-    """out = X0 + X y."""
-    X = mat(la.X, la.n_most, la.n)
-    for i in range(la.n):
-        out[i] = X0[i]
-    for c in range(la.n_f):
-        value = y[c]
-        for i in range(la.n):
-            out[i] += X[c, i] * value
-
-
-@device
-def solve_real(la, R, out):
-    """Δ for σ = γ."""
-    X0, y = vec(la.X0r, la.n), vec(la.yr, la.n_most)
-    particular(la, R, X0)
-    remainder(la, R, X0, la.gamma, 0.0, X0, y)
     if la.differential == QR:
-        solution = vec(la.double_solution, la.n_f)
+        solution = vec(la.double_solution, n_f)
         solve_block(block_at(la.real_block), QR, y, solution)
-        assemble(la, X0, solution, out)
+        for i in range(n_f):
+            y[i] = solution[i]
     else:
-        lu.substitute(mat(la.real, la.n_most, la.n_most), ivec(la.real_pivots, la.n_most), y, la.n_f)
-        assemble(la, X0, y, out)
+        lu.substitute(mat(la.real, la.n_most, la.n_most), ivec(la.real_pivots, la.n_most), y, n_f)
+    for c in range(n_f):
+        for i in range(la.n):
+            out[i] += X[c, i] * y[c]
 
 
 @device
-def solve_complex(la, Rr, Ri, out_r, out_i):
-    """Δ for σ = α + iβ; the constraint blocks are real, so both parts pass through them separately."""
-    X0r, X0i, yr, yi = vec(la.X0r, la.n), vec(la.X0i, la.n), vec(la.yr, la.n_most), vec(la.yi, la.n_most)
+def solve_part3(block, kind, rhs, variables, count, part, x):
+    """x[variables] = solution of a block, for three right-hand sides."""
+    solve_block3(block, kind, rhs, part)
+    for j in range(count):
+        v = variables[j]
+        x[v, 0], x[v, 1], x[v, 2] = part[j, 0], part[j, 1], part[j, 2]
+
+
+@device
+def negative_rows3(la, R, rows, count, entries, n_entries, x, out):
+    """out = −R[rows] − (sparse matrix) x, three columns."""
+    nz, at = vec(la.nonzeros, la.n_nonzeros), imat(entries, 3, n_entries)
+    for i in range(count):
+        r = rows[i]
+        out[i, 0], out[i, 1], out[i, 2] = -R[r, 0], -R[r, 1], -R[r, 2]
+    for k in range(n_entries):
+        value, i, j = nz[at[0, k]], at[1, k], at[2, k]
+        out[i, 0] -= value * x[j, 0]
+        out[i, 1] -= value * x[j, 1]
+        out[i, 2] -= value * x[j, 2]
+
+
+@device
+def particular3(la, R, x):
+    """`particular` for three columns: the constraint blocks are real, so complex systems pass through them in parts."""
+    part = mat(la.part3, max(la.n_Y, la.n_V, la.n_Z), 3)
+    rhs1, rhs2, rhs3 = mat(la.rhs1_3, la.n_1, 3), mat(la.rhs2_3, la.n_2, 3), mat(la.rhs3_3, la.n_3, 3)
+    for i in range(la.n):
+        x[i, 0], x[i, 1], x[i, 2] = 0.0, 0.0, 0.0
+    negative_rows3(la, R, ivec(la.c3_row, la.n_3), la.n_3, la.f2, 0, x, rhs3)
+    solve_part3(block_at(la.b3), la.algebraic, rhs3, ivec(la.Z, la.n_Z), la.n_Z, part, x)
+    negative_rows3(la, R, ivec(la.c2_row, la.n_2), la.n_2, la.f2, la.n_f2, x, rhs2)
+    solve_part3(block_at(la.b2), la.algebraic, rhs2, ivec(la.V, la.n_V), la.n_V, part, x)
+    negative_rows3(la, R, ivec(la.c1_row, la.n_1), la.n_1, la.f1, la.n_f1, x, rhs1)
+    solve_part3(block_at(la.b1), la.algebraic, rhs1, ivec(la.Y, la.n_Y), la.n_Y, part, x)
+
+
+@device
+def solve_small(la, y, yr, yi):
+    """The differential part: y with γ, yr + i yi with α + iβ, in place."""
     n_f = la.n_f
-    particular(la, Rr, X0r)
-    particular(la, Ri, X0i)
-    remainder(la, Rr, X0r, la.alpha, la.beta, X0i, yr)
-    remainder(la, Ri, X0i, la.alpha, -la.beta, X0r, yi)
     if la.differential == QR:
         rhs, solution = vec(la.double_rhs, 2 * n_f), vec(la.double_solution, 2 * n_f)
+        solve_block(block_at(la.real_block), QR, y, solution)
         for i in range(n_f):
+            y[i] = solution[i]
             rhs[i], rhs[n_f + i] = yr[i], yi[i]
         solve_block(block_at(la.complex_block), QR, rhs, solution)
         for i in range(n_f):
             yr[i], yi[i] = solution[i], solution[n_f + i]
-    else:
-        cr, ci = mat(la.cr, la.n_most, la.n_most), mat(la.ci, la.n_most, la.n_most)
-        lu.substitute_complex(cr, ci, ivec(la.complex_pivots, la.n_most), yr, yi, n_f)
-    assemble(la, X0r, yr, out_r)
-    assemble(la, X0i, yi, out_i)
+        return
+    lu.substitute(mat(la.real, la.n_most, la.n_most), ivec(la.real_pivots, la.n_most), y, n_f)
+    cr, ci = mat(la.cr, la.n_most, la.n_most), mat(la.ci, la.n_most, la.n_most)
+    lu.substitute_complex(cr, ci, ivec(la.complex_pivots, la.n_most), yr, yi, n_f)
+
+
+@device
+def solve_stages(la, R, D):
+    """Three columns: σ = γ, and real and imaginary part of σ = α + iβ."""
+    nz, rd, d_row = vec(la.nonzeros, la.n_nonzeros), mat(la.rd3, la.n_d, 3), ivec(la.d_row, la.n_d)
+    ed, jd, S = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd), mat(la.S, la.n_most, la.n_d)
+    X, n_f = mat(la.X, la.n_most, la.n), la.n_f
+    y, yr, yi = vec(la.y, la.n_most), vec(la.yr, la.n_most), vec(la.yi, la.n_most)
+    gamma, alpha, beta = la.gamma, la.alpha, la.beta
+    particular3(la, R, D)
+    for i in range(la.n_d):
+        r = d_row[i]
+        rd[i, 0], rd[i, 1], rd[i, 2] = R[r, 0], R[r, 1], R[r, 2]
+    for k in range(la.n_jd):
+        value, i, j = nz[jd[0, k]], jd[1, k], jd[2, k]
+        rd[i, 0] += value * D[j, 0]
+        rd[i, 1] += value * D[j, 1]
+        rd[i, 2] += value * D[j, 2]
+    for k in range(la.n_ed):
+        value, i, j = nz[ed[0, k]], ed[1, k], ed[2, k]
+        rd[i, 0] -= value * gamma * D[j, 0]
+        rd[i, 1] -= value * (alpha * D[j, 1] - beta * D[j, 2])
+        rd[i, 2] -= value * (alpha * D[j, 2] + beta * D[j, 1])
+    for c in range(n_f):
+        t0, t1, t2 = 0.0, 0.0, 0.0
+        for k in range(la.n_d):
+            s = S[c, k]
+            t0 += s * rd[k, 0]
+            t1 += s * rd[k, 1]
+            t2 += s * rd[k, 2]
+        y[c], yr[c], yi[c] = t0, t1, t2
+    solve_small(la, y, yr, yi)
+    for c in range(n_f):
+        y0, y1, y2 = y[c], yr[c], yi[c]
+        for i in range(la.n):
+            x = X[c, i]
+            D[i, 0] += x * y0
+            D[i, 1] += x * y1
+            D[i, 2] += x * y2
 
 
 @device

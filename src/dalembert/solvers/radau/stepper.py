@@ -67,7 +67,7 @@ class RadauStepper:
 
     @property
     def t(self) -> float:
-        return float(self.state.real[core.T])
+        return float(self.state.t)
 
     @property
     def x(self) -> np.ndarray:
@@ -81,25 +81,18 @@ class RadauStepper:
         state = self.state
         state.x[:], state.x_dot[:] = x, x_dot
         state.weight[:] = state.atol + state.rtol * np.abs(x)
-        real, flag = state.real, state.flag
-        real[core.T], real[core.T_END] = t, t_end
-        real[core.RATE], real[core.CONTRACTION] = 1.0, 1.0
-        flag[:] = 0
-        flag[core.FIRST] = flag[core.NEED_JACOBIAN] = 1
         span = t_end - t
-        h = abs(first_step) if first_step else self._first_step(abs(span))
-        h = min(h, self.control.max_step)
-        if h * 1.0001 >= abs(span):
-            h = abs(span)
-            flag[core.LAST] = 1
-        real[core.H] = real[core.H_OLD] = np.copysign(h, span)
+        h = min(abs(first_step) if first_step else self._first_step(abs(span)), self.control.max_step)
+        last = h * 1.0001 >= abs(span)
+        h = np.copysign(abs(span) if last else h, span)
+        state.set(**dict.fromkeys(core.FLAGS, 0))
+        state.set(t=t, t_end=t_end, h=h, h_old=h, rate=1.0, contraction=1.0, first=1, need_jacobian=1, last=int(last))
 
     def limit_first_step(self, h: float) -> None:
         """Shorten the step that `start` has chosen."""
-        real = self.state.real
-        if 0 < h < abs(real[core.H]):
-            real[core.H] = real[core.H_OLD] = np.copysign(h, real[core.H])
-            self.state.flag[core.LAST] = 0
+        if 0 < h < abs(self.state.h):
+            h = np.copysign(h, self.state.h)
+            self.state.set(h=h, h_old=h, last=0)
 
     def _first_step(self, span: float) -> float:
         """A step over which the solution changes by a small fraction; the controller does the rest."""
@@ -111,7 +104,7 @@ class RadauStepper:
         return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
 
     def advance(self) -> int:
-        return self.kernel(self.algebra.record, self.ports, self.state, self.control, self.buffer, self.scan)
+        return self.kernel(self.algebra.record, self.ports, self.state.record, self.control, self.buffer, self.scan)
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         used = int(self.buffer.used[0])
@@ -134,7 +127,7 @@ class RadauStepper:
             )
         if status in (codes.NOT_FINITE, codes.PORT_FAILED):
             return FunctionFailed(
-                f"{self._not_finite()} at t = {self.state.real[core.FAILED_T]:.9g}: check the model there"
+                f"{self._not_finite()} at t = {self.state.failed_t:.9g}: check the model there"
             )
         singular = self._singularity()
         if status == codes.SINGULAR or singular:
@@ -143,13 +136,13 @@ class RadauStepper:
                 f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a "
                 "variable that no equation determines, or a singular configuration."
             )
-        if self.state.flag[core.REFUSED]:
+        if self.state.refused:
             return FunctionFailed(
-                f"{self._not_finite()} beyond t = {t:.9g} (tried t = {self.state.real[core.FAILED_T]:.9g}), and no "
+                f"{self._not_finite()} beyond t = {t:.9g} (tried t = {self.state.failed_t:.9g}), and no "
                 "step size avoids it: the solution may leave the domain of a function there (root, logarithm, division)"
             )
         return StepSizeTooSmall(
-            f"the step size fell to {abs(self.state.real[core.H]):.2e} at t = {t:.9g}; the largest error is in "
+            f"the step size fell to {abs(self.state.h):.2e} at t = {t:.9g}; the largest error is in "
             f"'{self._worst_variable()}'. The solution may be discontinuous or singular there, or the "
             "tolerances too tight."
         )
@@ -165,7 +158,7 @@ class RadauStepper:
                 return f"a model function refused ({refusal})"
         state = self.state
         out = np.zeros(self.compiled.residual.n_out)
-        t = float(state.real[core.FAILED_T])
+        t = float(state.failed_t)
         n_u = len(self.ports.theta) - self.ports.n_parameters
         if self._inputs is not None:
             inputs = np.zeros(n_u)
