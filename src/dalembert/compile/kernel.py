@@ -54,6 +54,46 @@ def call_port(typingctx, address, t, x, theta, out):
     return signature, generate
 
 
+def _call(result: types.Type, *arguments: types.Type):
+    """An intrinsic that calls the C function at an address (the first argument)."""
+    signature = result(types.uint64, *arguments)
+
+    def codegen(context, builder, signature, values):
+        of = [context.get_value_type(argument) for argument in signature.args[1:]]
+        function_type = ir.FunctionType(context.get_value_type(signature.return_type), of)
+        return builder.call(builder.inttoptr(values[0], function_type.as_pointer()), list(values[1:]))
+
+    if len(arguments) == 2:
+
+        @intrinsic
+        def call(typingctx, address, a, b):
+            return signature, codegen
+    elif len(arguments) == 3:
+
+        @intrinsic
+        def call(typingctx, address, a, b, c):
+            return signature, codegen
+    else:
+
+        @intrinsic
+        def call(typingctx, address, a, b, c, d):
+            return signature, codegen
+
+    return call
+
+
+# calls of kernels by their `address_of`: arguments are addresses of records and arrays, or real numbers
+call2 = _call(types.int64, types.uint64, types.uint64)
+call3 = _call(types.int64, types.uint64, types.uint64, types.uint64)
+call_reals3 = _call(types.int64, types.uint64, types.float64, types.float64, types.float64)
+
+
+def address_of(compiled: Any) -> int:
+    """The address of a kernel as a C function; the kernel must stay alive as long as it is called."""
+    (result,) = compiled.overloads.values()
+    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+
+
 def kernel(signature: Any) -> Callable[[Callable], Any]:
     """Compile a function for `signature` at once, without the GIL, or load it from the disk cache.
 

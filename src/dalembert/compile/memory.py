@@ -30,50 +30,91 @@ def layout(*, arrays: Iterable[str], reals: Iterable[str] = (), wholes: Iterable
 
 
 class Memory:
-    """A record and the arrays behind its addresses. `record` is an array of one element, for kernels to take."""
+    """A record together with the arrays behind its addresses, in one piece of memory.
+
+    `record` is an array of one element, for kernels to take. Values are arrays, other memories (records by reference)
+    or scalars. `fresh` makes an independent copy: one copy of the piece, and all addresses moved.
+    """
 
     def __init__(self, dtype: np.dtype, values: Mapping[str, Any]):
-        self.record = np.zeros(1, dtype)
-        self.arrays: dict[str, Any] = {}
         if set(values) != set(dtype.names):
             raise KeyError(f"fields differ: {sorted(set(values) ^ set(dtype.names))}")
+        self.dtype = dtype
+        self._arrays: dict[str, tuple[int, tuple[int, ...], np.dtype]] = {}
+        self._members: dict[str, tuple[int, Memory]] = {}
+        end = _aligned(dtype.itemsize)
         for name, value in values.items():
-            if isinstance(value, np.ndarray):
-                if not value.flags.c_contiguous or value.dtype.itemsize not in (1, 4, 8):
-                    raise TypeError(f"'{name}' must be C-ordered and of plain numbers")
-                self.record[0][name] = value.ctypes.data
-                self.arrays[name] = value
-            elif isinstance(value, Memory):
-                self.record[0][name] = value.record.ctypes.data
-                self.arrays[name] = value
-            else:
-                self.record[0][name] = value
+            if isinstance(value, Memory):
+                self._members[name] = (end, value)
+                end += _aligned(value._piece.nbytes)
+            elif isinstance(value, np.ndarray):
+                if not value.flags.c_contiguous:
+                    raise TypeError(f"'{name}' must be C-ordered")
+                self._arrays[name] = (end, value.shape, value.dtype)
+                end += _aligned(value.nbytes)
+        self._piece = np.zeros(end // 8, np.uint64)
+        base = self._piece.ctypes.data
+        pointers = []
+        for name, (offset, _, _) in self._arrays.items():
+            self.record[0][name] = base + offset
+            pointers.append(dtype.fields[name][1] // 8)
+            self.__getattr__(name)[...] = values[name]
+        for name, (offset, value) in self._members.items():
+            self.record[0][name] = base + offset
+            pointers.append(dtype.fields[name][1] // 8)
+            start, moved = offset // 8, value._piece.copy()
+            moved[value._pointers] += _shift(base + offset, value.address)
+            self._piece[start : start + len(moved)] = moved
+            pointers.extend(start + value._pointers)
+        for name in set(dtype.names) - set(self._arrays) - set(self._members):
+            self.record[0][name] = values[name]
+        self._pointers = np.array(sorted(pointers), dtype=np.int64)
 
-    def fresh(self, shared: Iterable[str] = ()) -> Memory:
-        """A second record with arrays of its own, for another run; arrays named in `shared` are not copied."""
+    @property
+    def record(self) -> np.ndarray:
+        return np.ndarray((1,), self.dtype, self._piece)
+
+    @property
+    def address(self) -> int:
+        return self._piece.ctypes.data
+
+    def fresh(self) -> Memory:
+        """A second record with arrays of its own, for another run."""
         twin = Memory.__new__(Memory)
-        twin.record, twin.arrays = self.record.copy(), dict(self.arrays)
-        shared = set(shared)
-        for name, value in self.arrays.items():
-            if name in shared:
-                continue
-            copy = value.fresh() if isinstance(value, Memory) else value.copy()
-            twin.arrays[name] = copy
-            twin.record[0][name] = (copy.record if isinstance(copy, Memory) else copy).ctypes.data
+        twin.__dict__.update(self.__dict__)
+        twin._piece = self._piece.copy()
+        twin._piece[self._pointers] += _shift(twin.address, self.address)
         return twin
 
     def set(self, **scalars: float) -> None:
         """Write scalars."""
+        record = self.record[0]
         for name, value in scalars.items():
-            self.record[0][name] = value
+            record[name] = value
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        if name in own.get("arrays", ()):
-            return own["arrays"][name]
-        if "record" in own and name in own["record"].dtype.names:
-            return own["record"][0][name]
+        if name in own.get("_arrays", ()):
+            offset, shape, dtype = own["_arrays"][name]
+            return np.ndarray(shape, dtype, own["_piece"], offset)
+        if name in own.get("_members", ()):
+            offset, value = own["_members"][name]
+            part = Memory.__new__(Memory)
+            part.__dict__.update(value.__dict__)
+            part._piece = own["_piece"][offset // 8 : offset // 8 + len(value._piece)]
+            return part
+        if "dtype" in own and name in own["dtype"].names:
+            return self.record[0][name]
         raise AttributeError(name)
+
+
+def _shift(new: int, old: int) -> np.uint64:
+    """What to add to addresses; unsigned numbers wrap, so that a shift downwards is one too."""
+    return np.uint64((new - old) % 2**64)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // 64) * 64
 
 
 def reference(dtype: np.dtype) -> types.Array:

@@ -51,7 +51,8 @@ def new_block(rows: int, columns: int) -> Memory:
         dict(
             A=np.zeros((rows, columns)), scale=np.ones(rows), row=np.arange(rows), column=np.arange(columns),
             Q=np.zeros((rows, rows)), V=np.zeros((columns, columns)), values=np.zeros(max(rows, 1)),
-            K=np.zeros((columns, columns)), work=np.zeros(max(rows, columns, 1)), work3=np.zeros((max(rows, 1), 3)), svd_work=np.zeros(length),
+            K=np.zeros((columns, columns)), work=np.zeros(max(rows, columns, 1)), work3=np.zeros((max(rows, 1), 3)),
+            svd_work=np.zeros(length),
             sizes=np.array([rows, columns, length, 0], np.int32), job=np.array([ord("A")], np.uint8),
             rows=rows, columns=columns, rank=0,
         ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from dalembert.errors import InconsistentInitialValues
 
@@ -27,7 +26,8 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
     for _ in range(ITERATIONS):
         if not (np.isfinite(residual).all() and np.isfinite(J).all()):
             break
-        if (np.abs(residual) <= UNIT * (np.abs(J) @ np.abs(z))).all():  # nothing but rounding is left
+        # nothing but rounding is left (a product with @ would let go of the interpreter, which costs more than it takes)
+        if (np.abs(residual) <= UNIT * (np.abs(J) * np.abs(z)).sum(axis=1)).all():
             return z
         step = np.linalg.lstsq(J, -residual, rcond=1e-12)[0]
         size, scale, norm = np.abs(step).max(initial=0.0), 1 + np.abs(z).max(initial=0.0), np.linalg.norm(residual)
@@ -63,9 +63,14 @@ def solve_or_least_squares(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, in
     """A⁻¹ b and the rank of A; the minimum-norm least-squares solution if A is singular."""
     if not b.size:
         return b.copy(), 0
-    lu, pivots, info = dgetrf(A)
-    if info == 0 and dgecon(lu, np.abs(A).sum(axis=0).max())[0] > 1e-13:
-        return dgetrs(lu, pivots, b)[0], len(b)
+    # NumPy's inverse keeps hold of the interpreter where SciPy's factorizations let go of it: threads would queue up
+    try:
+        inverse = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        inverse = None
+    if inverse is not None and np.abs(A).sum(axis=1).max() * np.abs(inverse).sum(axis=1).max() < 1e13:
+        x = (inverse * b).sum(axis=1)
+        return x + (inverse * (b - (A * x).sum(axis=1))).sum(axis=1), len(b)  # one refinement
     step, _, rank, _ = np.linalg.lstsq(A, b, rcond=1e-13)
     return step, int(rank)
 

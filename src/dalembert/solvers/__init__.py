@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from typing import Any
 
 from dalembert.errors import OptionError
@@ -14,6 +15,12 @@ from dalembert.solvers.radau5 import Radau5
 METHODS: dict[str, type[MethodOptions]] = {"geoms": Geoms, "radau5": Radau5}
 
 
+@functools.cache
+def _defaults(name: str) -> MethodOptions:
+    """A method with its default options; "auto" is the one that suits most problems."""
+    return METHODS["radau5" if name == "auto" else name]()
+
+
 def resolve_method(method: Any) -> MethodOptions:
     """An options object from a name, a class or an options object."""
     if isinstance(method, MethodOptions):
@@ -22,10 +29,8 @@ def resolve_method(method: Any) -> MethodOptions:
         return method()
     if isinstance(method, str):
         name = method.lower()
-        if name == "auto":
-            return Radau5()
-        if name in METHODS:
-            return METHODS[name]()
+        if name in METHODS or name == "auto":
+            return _defaults(name)
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise OptionError(f"unknown method '{method}'{hint} (known: auto, {', '.join(METHODS)})")

@@ -35,7 +35,7 @@ class Geoms(RadauOptions):
     Examples
     --------
     >>> import dalembert as da
-    >>> pendulum = da.problems.pendulum(energy=True)
+    >>> pendulum = da.problems.pendulum(start="hanging", v0=2.8, energy=True)
     >>> sol = pendulum.simulate(method=da.Geoms(), rtol=1e-8, atol=1e-8)
     >>> sol.max_residual("acceleration") < 1e-9 and sol.max_residual("invariant") < 1e-9
     True
@@ -79,15 +79,15 @@ class Geoms(RadauOptions):
         from dalembert.compile.system import compile_system
 
         with announce():
-            from dalembert.solvers.radau.projected import STRUCTURE, projected_algebra
-            from dalembert.solvers.radau.projected_kernel import radau_projected
+            from dalembert.solvers.radau.projected import projected_algebra
+            from dalembert.solvers.radau.projected_kernels import ADDRESSES
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
 
         compiled = compile_system(self.system(model))
         key = ("projected algebra", id(compiled), self)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = projected_algebra(compiled, self)
-            algebra = model.cache[key].fresh(STRUCTURE)
+                model.cache[key] = projected_algebra(compiled, self, ADDRESSES)
+            algebra = model.cache[key].fresh()
         control = self.control(tolerances, max_step, max_steps, self.corrections)
-        return ProjectedStepper(radau_projected, algebra, compiled, model, tolerances, control, events, samples)
+        return ProjectedStepper(algebra, compiled, model, tolerances, control, events, samples)

@@ -68,15 +68,15 @@ class Radau5(RadauOptions):
         from dalembert.compile.system import compile_system
 
         with announce():
-            from dalembert.solvers.radau.dense import STRUCTURE, dense_algebra
-            from dalembert.solvers.radau.dense_kernel import radau_dense
+            from dalembert.solvers.radau.dense import dense_algebra
+            from dalembert.solvers.radau.dense_kernels import ADDRESSES
             from dalembert.solvers.radau.stepper import RadauStepper
 
         compiled = compile_system(self.system(model))
         key = ("dense algebra", id(compiled))
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = dense_algebra(compiled)
+                model.cache[key] = dense_algebra(compiled, ADDRESSES)
         control = self.control(tolerances, max_step, max_steps)
-        algebra = model.cache[key].fresh(STRUCTURE)
-        return RadauStepper(radau_dense, algebra, compiled, model, tolerances, control, events, samples)
+        algebra = model.cache[key].fresh()
+        return RadauStepper(algebra, compiled, model, tolerances, control, events, samples)

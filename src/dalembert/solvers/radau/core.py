@@ -1,9 +1,9 @@
 """The Radau IIA stage solver: Newton's method, error estimate, step control, dense output, for F(t, x, x') = 0.
 
 The stage values X_i = x + Z_i satisfy F(t_i, X_i, D_i) = 0 with D = (A⁻¹/h) Z. Newton's increments solve
-(σ E − J) ΔW = R for one real and one complex σ. How that is done is the business of a *linear algebra*: five device
-functions on a record `la`, passed by reference (dense: `dense.py`; projected, with more equations than unknowns:
-`projected.py`),
+(σ E − J) ΔW = R for one real and one complex σ. How that is done is the business of a *linear algebra*: five kernels,
+whose addresses stand at the beginning of its record (`LINEAR_ALGEBRA`), so that one stage solver is compiled for all
+(dense: `dense.py`; projected, with more equations than unknowns: `projected.py`):
 
     decompose(la, state) -> bool       take the Jacobian in la.nonzeros; False if constraints lose rank
     prepare(la, γ/h, α/h, β/h) -> bool  factor for these σ; False if singular
@@ -11,7 +11,7 @@ functions on a record `la`, passed by reference (dense: `dense.py`; projected, w
     solve_real(la, R, out)             one vector, σ = γ/h
     correct(la, F, out) -> bool        correction of constraints alone at an accepted point; False if there is none
 
-so that every method of the family shares this file (`make_run`). Step control follows Hairer and Wanner [1]_, with the
+Step control follows Hairer and Wanner [1]_, with the
 predictive controller of Gustafsson.
 
 References
@@ -21,13 +21,14 @@ References
 
 from typing import NamedTuple
 
+import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import device
-from dalembert.compile.memory import Memory, ivec, layout, mat, vec
+from dalembert.compile.kernel import call2, call3, call_reals3, device, kernel
+from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
-from dalembert.solvers.events import carry_over, scan_step
-from dalembert.solvers.ports import evaluate
+from dalembert.solvers.events import carry_over, scan_step, scan_type
+from dalembert.solvers.ports import evaluate, ports_type
 from dalembert.solvers.radau import tableau
 from dalembert.solvers.records import f8, i8, indices, record, tensor, vector
 from dalembert.solvers.status import N_COUNTS, Count
@@ -51,8 +52,8 @@ AI = tuple(tuple(float(v) for v in row) for row in tableau.A_INVERSE)
 ERR = tuple(float(v) for v in tableau.ERROR)
 GAMMA, ALPHA, BETA = float(tableau.GAMMA), float(tableau.ALPHA), float(tableau.BETA)
 
-# Everything that survives between two calls of a kernel, and its work space. Stage quantities Z, W, D (increments) and R
-# have one row per unknown or equation and three columns, so that one pass serves all stages.
+# Everything that survives between two calls of a kernel, and its work space. Stage quantities Z, W, D (increments)
+# and R have one row per unknown or equation and three columns, so that one pass serves all stages.
 STATE = layout(
     arrays=[
         "x", "x_dot",
@@ -68,11 +69,17 @@ STATE = layout(
     ],
     reals=["t", "h", "t_end", "h_old", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
     wholes=[
-        "n", "m", "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last", "singular_count",
-        "have_history", "refused", "iterations", "convergence_failed",
+        "n", "m", "n_nonzeros", "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last",
+        "singular_count", "have_history", "refused", "iterations", "convergence_failed",
     ],
 )  # fmt: skip
 FLAGS = STATE.names[STATE.names.index("first") :]
+state_at = member(STATE)
+
+#: the fields with which the record of every linear algebra begins; cost: floating-point operations of decompose,
+#: prepare, one Newton iteration, one error estimate; own and state: addresses of the record itself and of `STATE`
+LINEAR_ALGEBRA = ("decompose", "prepare", "solve_stages", "solve_real", "correct", "nonzeros", "cost", "own", "state")
+algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
 
 
 class Control(NamedTuple):
@@ -108,7 +115,7 @@ class Buffer(NamedTuple):
 control_type, buffer_type = record(Control), record(Buffer)
 
 
-def new_state(n: int, index: np.ndarray, algebraic: np.ndarray) -> Memory:
+def new_state(n: int, index: np.ndarray, algebraic: np.ndarray, n_nonzeros: int) -> Memory:
     """Work space for n unknowns of the given indices; `algebraic` is a mask of the equations, at least n."""
     m = len(algebraic)
     vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
@@ -118,7 +125,7 @@ def new_state(n: int, index: np.ndarray, algebraic: np.ndarray) -> Memory:
         algebraic=np.ascontiguousarray(algebraic, np.int64), Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
         F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
     )  # fmt: skip
-    return Memory(STATE, {**vectors, **scalars, **arrays, "n": n, "m": m})
+    return Memory(STATE, {**vectors, **scalars, **arrays, "n": n, "m": m, "n_nonzeros": n_nonzeros})
 
 
 @device
@@ -223,37 +230,33 @@ def choose_matrix_point(state, control):
     return state.t + node * state.h
 
 
-def make_matrix(decompose, prepare):
-    """Jacobian and factors with a linear algebra."""
+@device
+def new_jacobian(la, ports, state, t):
+    """Evaluate at the point in `stage`. Returns 0 or a code of `status`."""
+    stage, nonzeros = vec(state.stage, 2 * state.n), vec(la.nonzeros, state.n_nonzeros)
+    answer = evaluate(ports.jacobian, ports, t, stage, nonzeros)
+    if answer != 0:
+        keep_failed(state, t)
+        return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
+    add(state, Count.JACOBIAN, 1)
+    add(state, Count.FLOPS, ivec(la.cost, 4)[0])
+    if call2(la.decompose, la.own, la.state) == 0:
+        return status.RANK_DEFICIENT
+    state.need_jacobian = 0
+    state.need_factors = 1
+    return 0
 
-    @device
-    def new_jacobian(la, ports, state, t):
-        """Evaluate at the point in `stage`. Returns 0 or a code of `status`."""
-        stage, nonzeros = vec(state.stage, 2 * state.n), vec(la.nonzeros, la.n_nonzeros)
-        answer = evaluate(ports.jacobian, ports, t, stage, nonzeros)
-        if answer != 0:
-            keep_failed(state, t)
-            return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
-        add(state, Count.JACOBIAN, 1)
-        add(state, Count.FLOPS, ivec(la.cost, 4)[0])
-        if not decompose(la, state):
-            return status.RANK_DEFICIENT
-        state.need_jacobian = 0
-        state.need_factors = 1
-        return 0
 
-    @device
-    def new_factors(la, state):
-        """Factor for the current step size. Returns whether that was possible."""
-        h = state.h
-        add(state, Count.DECOMPOSITIONS, 1)
-        add(state, Count.FLOPS, ivec(la.cost, 4)[1])
-        if not prepare(la, GAMMA / h, ALPHA / h, BETA / h):
-            return False
-        state.need_factors = 0
-        return True
-
-    return new_jacobian, new_factors
+@device
+def new_factors(la, state):
+    """Factor for the current step size. Returns whether that was possible."""
+    h = state.h
+    add(state, Count.DECOMPOSITIONS, 1)
+    add(state, Count.FLOPS, ivec(la.cost, 4)[1])
+    if call_reals3(la.prepare, la.own, GAMMA / h, ALPHA / h, BETA / h) == 0:
+        return False
+    state.need_factors = 0
+    return True
 
 
 @device
@@ -284,68 +287,63 @@ def apply_increments(state):
     return np.sqrt(total / (3 * n))
 
 
-def make_newton(new_jacobian, new_factors, solve_stages):
-    """Newton's method with a linear algebra."""
+@device
+def newton(la, ports, state, control):
+    """Simplified Newton iteration, with new matrices on the way if allowed. Returns what `iterate` returns."""
+    for update in range(control.updates + 1):
+        outcome = iterate(la, ports, state, control, update < control.updates)
+        if update == control.updates or outcome not in (DIVERGED, SLOW):
+            return outcome
+        t = set_stage(state, 1)  # the current iterate of the middle stage
+        state.jacobian_is_here = 0
+        if new_jacobian(la, ports, state, t) != 0 or not new_factors(la, state):
+            return DIVERGED
+    return DIVERGED
 
-    @device
-    def newton(la, ports, state, control):
-        """Simplified Newton iteration, with new matrices on the way if allowed. Returns what `iterate` returns."""
-        for update in range(control.updates + 1):
-            outcome = iterate(la, ports, state, control, update < control.updates)
-            if update == control.updates or outcome not in (DIVERGED, SLOW):
-                return outcome
-            t = set_stage(state, 1)  # the current iterate of the middle stage
-            state.jacobian_is_here = 0
-            if new_jacobian(la, ports, state, t) != 0 or not new_factors(la, state):
+
+@device
+def iterate(la, ports, state, control, may_update):
+    """Iterate with one matrix. Returns CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE or STOPPED.
+
+    SLOW: convergence is foreseeably too slow; h has been reduced to what should work, unless `may_update`.
+    """
+    limit = control.max_iterations
+    contraction = max(max(state.contraction, control.unit) ** 0.8, FIRST_CONTRACTION)
+    rate, previous, previous_ratio = state.rate, 1.0, 1.0
+    for iteration in range(1, limit + 1):
+        answer = stage_residuals(state, ports)
+        if answer != 0:
+            return STOPPED if answer == STOP else CANNOT_EVALUATE
+        transform_residuals(state)
+        call3(la.solve_stages, la.own, state.R, state.D)
+        add(state, Count.BACK_SUBSTITUTIONS, 1)
+        add(state, Count.FLOPS, ivec(la.cost, 4)[2])
+        state.iterations = iteration
+        size = apply_increments(state)
+        if not np.isfinite(size):
+            return DIVERGED
+        if iteration > 1 and iteration < limit:
+            ratio = size / previous
+            rate = ratio if iteration == 2 else np.sqrt(ratio * previous_ratio)
+            previous_ratio = ratio
+            if rate >= 0.99:
+                if size <= NOISE and previous <= NOISE:  # nothing but rounding: λ of index 3 shows it first
+                    return CONVERGED
+                state.rate = rate
                 return DIVERGED
-        return DIVERGED
-
-    @device
-    def iterate(la, ports, state, control, may_update):
-        """Iterate with one matrix. Returns CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE or STOPPED.
-
-        SLOW: convergence is foreseeably too slow; h has been reduced to what should work, unless `may_update`.
-        """
-        R, D = mat(state.R, state.m, 3), mat(state.D, state.n, 3)
-        limit = control.max_iterations
-        contraction = max(max(state.contraction, control.unit) ** 0.8, FIRST_CONTRACTION)
-        rate, previous, previous_ratio = state.rate, 1.0, 1.0
-        for iteration in range(1, limit + 1):
-            answer = stage_residuals(state, ports)
-            if answer != 0:
-                return STOPPED if answer == STOP else CANNOT_EVALUATE
-            transform_residuals(state)
-            solve_stages(la, R, D)
-            add(state, Count.BACK_SUBSTITUTIONS, 1)
-            add(state, Count.FLOPS, ivec(la.cost, 4)[2])
-            state.iterations = iteration
-            size = apply_increments(state)
-            if not np.isfinite(size):
-                return DIVERGED
-            if iteration > 1 and iteration < limit:
-                ratio = size / previous
-                rate = ratio if iteration == 2 else np.sqrt(ratio * previous_ratio)
-                previous_ratio = ratio
-                if rate >= 0.99:
-                    if size <= NOISE and previous <= NOISE:  # nothing but rounding: λ of index 3 shows it first
-                        return CONVERGED
-                    state.rate = rate
-                    return DIVERGED
-                contraction = rate / (1.0 - rate)
-                left = limit - 1 - iteration
-                foreseen = contraction * size * rate**left / control.newton_limit
-                if foreseen >= 1.0:
-                    state.rate = rate
-                    if not may_update:
-                        state.h *= 0.8 * max(1e-4, min(20.0, foreseen)) ** (-1.0 / (4.0 + left))
-                    return SLOW
-            previous = max(size, control.unit)
-            if contraction * size <= control.newton_limit:
-                state.contraction, state.rate = contraction, rate
-                return CONVERGED
-        return DIVERGED
-
-    return newton
+            contraction = rate / (1.0 - rate)
+            left = limit - 1 - iteration
+            foreseen = contraction * size * rate**left / control.newton_limit
+            if foreseen >= 1.0:
+                state.rate = rate
+                if not may_update:
+                    state.h *= 0.8 * max(1e-4, min(20.0, foreseen)) ** (-1.0 / (4.0 + left))
+                return SLOW
+        previous = max(size, control.unit)
+        if contraction * size <= control.newton_limit:
+            state.contraction, state.rate = contraction, rate
+            return CONVERGED
+    return DIVERGED
 
 
 @device
@@ -368,48 +366,44 @@ def error_norm(state):
     return max(np.sqrt(total / state.n), 1e-10)
 
 
-def make_error_estimate(solve_real):
-    """The embedded error estimate with a linear algebra."""
+@device
+def filtered(la, ports, state):
+    """error = (γ/h E − J)⁻¹ F at the point in `stage`. Returns the status of the port."""
+    F = mat(state.F, 3, state.m)
+    answer = evaluate(ports.residual, ports, state.t, vec(state.stage, 2 * state.n), F[0])
+    add(state, Count.RHS, 1)
+    if answer == 0:
+        satisfy_constraints(state)
+        call3(la.solve_real, la.own, state.F, state.error)
+        add(state, Count.FLOPS, ivec(la.cost, 4)[3])
+    return answer
 
-    @device
-    def filtered(la, ports, state):
-        """error = (γ/h E − J)⁻¹ F at the point in `stage`. Returns the status of the port."""
-        F = mat(state.F, 3, state.m)
-        answer = evaluate(ports.residual, ports, state.t, vec(state.stage, 2 * state.n), F[0])
-        add(state, Count.RHS, 1)
-        if answer == 0:
-            satisfy_constraints(state)
-            solve_real(la, F[0], vec(state.error, state.n))
-            add(state, Count.FLOPS, ivec(la.cost, 4)[3])
-        return answer
 
-    @device
-    def estimate_error(la, ports, state):
-        """Embedded estimate (γ/h E − J)⁻¹ (k(x) + E Σ e_i Z_i / h), filtered twice at the start and after rejections.
+@device
+def estimate_error(la, ports, state):
+    """Embedded estimate (γ/h E − J)⁻¹ (k(x) + E Σ e_i Z_i / h), filtered twice at the start and after rejections.
 
-        Returns the norm, or −1 if a function cannot be evaluated, or −2 if one asked to stop.
-        """
-        n, over_h = state.n, 1.0 / state.h
-        stage, Z, x, error = vec(state.stage, 2 * n), mat(state.Z, n, 3), vec(state.x, n), vec(state.error, n)
+    Returns the norm, or −1 if a function cannot be evaluated, or −2 if one asked to stop.
+    """
+    n, over_h = state.n, 1.0 / state.h
+    stage, Z, x, error = vec(state.stage, 2 * n), mat(state.Z, n, 3), vec(state.x, n), vec(state.error, n)
+    for i in range(n):
+        stage[i] = x[i]
+        stage[n + i] = -over_h * (ERR[0] * Z[i, 0] + ERR[1] * Z[i, 1] + ERR[2] * Z[i, 2])
+    answer = filtered(la, ports, state)
+    if answer != 0:
+        keep_failed(state, state.t)
+        return -2.0 if answer == STOP else -1.0
+    norm = error_norm(state)
+    if norm >= 1.0 and (state.first == 1 or state.rejected == 1):
         for i in range(n):
-            stage[i] = x[i]
-            stage[n + i] = -over_h * (ERR[0] * Z[i, 0] + ERR[1] * Z[i, 1] + ERR[2] * Z[i, 2])
+            stage[i] = x[i] + error[i]
         answer = filtered(la, ports, state)
-        if answer != 0:
-            keep_failed(state, state.t)
-            return -2.0 if answer == STOP else -1.0
-        norm = error_norm(state)
-        if norm >= 1.0 and (state.first == 1 or state.rejected == 1):
-            for i in range(n):
-                stage[i] = x[i] + error[i]
-            answer = filtered(la, ports, state)
-            if answer == STOP:
-                return -2.0
-            if answer == 0:
-                norm = error_norm(state)
-        return norm
-
-    return estimate_error
+        if answer == STOP:
+            return -2.0
+        if answer == 0:
+            norm = error_norm(state)
+    return norm
 
 
 @device
@@ -484,24 +478,19 @@ def shrink_after_failure(state, factor):
     reject(state)
 
 
-def make_correction(correct):
-    """The correction of constraints with a linear algebra."""
-
-    @device
-    def correct_constraints(la, ports, state, control):
-        """Move the end of the step, Z_3, onto the constraints. Functions that fail here leave it as it is."""
-        n, Z, F, correction = state.n, mat(state.Z, state.n, 3), mat(state.F, 3, state.m), vec(state.correction, state.n)
-        for _ in range(control.corrections):
-            t = set_stage(state, 2)
-            if evaluate(ports.residual, ports, t, vec(state.stage, 2 * n), F[0]) != 0:
-                return
-            add(state, Count.RHS, 1)
-            if not correct(la, F[0], correction):
-                return
-            for i in range(n):
-                Z[i, 2] += correction[i]
-
-    return correct_constraints
+@device
+def correct_constraints(la, ports, state, control):
+    """Move the end of the step, Z_3, onto the constraints. Functions that fail here leave it as it is."""
+    n, Z, F, correction = state.n, mat(state.Z, state.n, 3), mat(state.F, 3, state.m), vec(state.correction, state.n)
+    for _ in range(control.corrections):
+        t = set_stage(state, 2)
+        if evaluate(ports.residual, ports, t, vec(state.stage, 2 * n), F[0]) != 0:
+            return
+        add(state, Count.RHS, 1)
+        if call3(la.correct, la.own, state.F, state.correction) == 0:
+            return
+        for i in range(n):
+            Z[i, 2] += correction[i]
 
 
 @device
@@ -533,83 +522,75 @@ def choose_next_step(state, control, h_new):
         state.need_jacobian = 1
 
 
-def make_run(decompose, prepare, solve_stages, solve_real, correct):
-    """The step loop with a linear algebra. (Functions passed as arguments would keep numba from caching the kernel.)"""
-    new_jacobian, new_factors = make_matrix(decompose, prepare)
-    newton = make_newton(new_jacobian, new_factors, solve_stages)
-    estimate_error = make_error_estimate(solve_real)
-    correct_constraints = make_correction(correct)
-
-    @device
-    def run(la, ports, state, control, buffer, scan):
-        """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
-        count = ivec(state.count, N_COUNTS)
-        while True:
-            if state.t == state.t_end:
-                return status.DONE
-            if buffer.used[0] == buffer.t.size:
-                return status.BUFFER_FULL
-            if count[Count.STEPS] >= control.max_steps:
-                return status.TOO_MANY_STEPS
-            if 0.1 * abs(state.h) <= abs(state.t) * control.unit or abs(state.h) < SMALLEST:
-                return status.STEP_TOO_SMALL
-            if state.need_jacobian == 1:
-                code = new_jacobian(la, ports, state, choose_matrix_point(state, control))
-                if code == status.NOT_FINITE and state.jacobian_is_here == 0:
-                    # a predicted point may lie outside of a function's domain
-                    state.refused = 1
-                    shrink_after_failure(state, 0.5)
-                    continue
-                if code != 0:
-                    return code
-            if state.need_factors == 1 and not new_factors(la, state):
-                state.singular_count += 1
-                if state.singular_count >= 6:
-                    return status.SINGULAR
-                shrink_after_failure(state, 0.5)
-                continue
-            count[Count.STEPS] += 1
-            set_scale(state)
-            predict_stages(state, control)
-            outcome = newton(la, ports, state, control)
-            if outcome == STOPPED:
-                return status.PORT_FAILED
-            state.refused = 1 if outcome == CANNOT_EVALUATE else 0
-            if outcome != CONVERGED:
-                shrink_after_failure(state, 1.0 if outcome == SLOW else 0.5)
-                continue
-            error = estimate_error(la, ports, state)
-            if error == -2.0:
-                return status.PORT_FAILED
-            if error < 0.0:
+@kernel(i8(nb.uint64, ports_type, reference(STATE), control_type, buffer_type, scan_type))
+def radau(algebra, ports, states, control, buffer, scan):
+    """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
+    la, state = algebra_at(algebra), states[0]
+    count = ivec(state.count, N_COUNTS)
+    while True:
+        if state.t == state.t_end:
+            return status.DONE
+        if buffer.used[0] == buffer.t.size:
+            return status.BUFFER_FULL
+        if count[Count.STEPS] >= control.max_steps:
+            return status.TOO_MANY_STEPS
+        if 0.1 * abs(state.h) <= abs(state.t) * control.unit or abs(state.h) < SMALLEST:
+            return status.STEP_TOO_SMALL
+        if state.need_jacobian == 1:
+            code = new_jacobian(la, ports, state, choose_matrix_point(state, control))
+            if code == status.NOT_FINITE and state.jacobian_is_here == 0:
+                # a predicted point may lie outside of a function's domain
                 state.refused = 1
                 shrink_after_failure(state, 0.5)
                 continue
-            h_new = new_step_size(state, control, error)
-            if error >= 1.0:
-                count[Count.ERROR_REJECTIONS] += 1
-                state.h = 0.1 * state.h if state.first == 1 else h_new
-                reject(state)
-                continue
-            count[Count.ACCEPTED] += 1
-            if state.rejected == 1:
-                h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
-            correct_constraints(la, ports, state, control)
-            accept(state, buffer)
-            state.first = 0
-            state.rejected = 0
-            state.jacobian_is_here = 0
-            state.singular_count = 0
-            found = 0
-            if ports.events != 0:
-                found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, 4, state.n))
-                count[Count.EVENT_EVALUATIONS] += scan.values.shape[0] - 1
-            # choose the next step before returning, so that a call can simply go on
-            if state.t != state.t_end:
-                choose_next_step(state, control, h_new)
-            if found != 0:
-                return status.EVENT if found > 0 else status.EVENT_FAILED
-            if ports.events != 0:
-                carry_over(scan)
-
-    return run
+            if code != 0:
+                return code
+        if state.need_factors == 1 and not new_factors(la, state):
+            state.singular_count += 1
+            if state.singular_count >= 6:
+                return status.SINGULAR
+            shrink_after_failure(state, 0.5)
+            continue
+        count[Count.STEPS] += 1
+        set_scale(state)
+        predict_stages(state, control)
+        outcome = newton(la, ports, state, control)
+        if outcome == STOPPED:
+            return status.PORT_FAILED
+        state.refused = 1 if outcome == CANNOT_EVALUATE else 0
+        if outcome != CONVERGED:
+            shrink_after_failure(state, 1.0 if outcome == SLOW else 0.5)
+            continue
+        error = estimate_error(la, ports, state)
+        if error == -2.0:
+            return status.PORT_FAILED
+        if error < 0.0:
+            state.refused = 1
+            shrink_after_failure(state, 0.5)
+            continue
+        h_new = new_step_size(state, control, error)
+        if error >= 1.0:
+            count[Count.ERROR_REJECTIONS] += 1
+            state.h = 0.1 * state.h if state.first == 1 else h_new
+            reject(state)
+            continue
+        count[Count.ACCEPTED] += 1
+        if state.rejected == 1:
+            h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
+        correct_constraints(la, ports, state, control)
+        accept(state, buffer)
+        state.first = 0
+        state.rejected = 0
+        state.jacobian_is_here = 0
+        state.singular_count = 0
+        found = 0
+        if ports.events != 0:
+            found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, 4, state.n))
+            count[Count.EVENT_EVALUATIONS] += scan.values.shape[0] - 1
+        # choose the next step before returning, so that a call can simply go on
+        if state.t != state.t_end:
+            choose_next_step(state, control, h_new)
+        if found != 0:
+            return status.EVENT if found > 0 else status.EVENT_FAILED
+        if ports.events != 0:
+            carry_over(scan)

@@ -13,20 +13,18 @@ import numpy as np
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, ivec, layout, mat, vec
 from dalembert.linalg import lapack, lu
+from dalembert.solvers.radau.core import LINEAR_ALGEBRA
 
 ENTRIES = ("rr", "rp", "pr", "e")
-#: arrays that describe the structure and are shared by all runs of a model
-STRUCTURE = (
-    "p_row", "p_column", "r_row", "r_column", "rr", "rr_row", "rr_column", "rp", "rp_row", "rp_column", "pr", "pr_start",
-    "pr_column", "e", "e_row", "e_column", "cost",
-)  # fmt: skip
 ALGEBRA = layout(
     arrays=[
-        # eliminated equations p and their variables, the others r; nonzeros by block: place in the port's output, and
-        # local row and column; those of "pr" are sorted by row, pr_start[k] : pr_start[k + 1] being those of row k;
-        # floating-point operations of decompose, prepare, one Newton iteration, one error estimate
-        *STRUCTURE,
-        "nonzeros",  # of J, then of E, as the port gives them
+        *LINEAR_ALGEBRA,
+        "p_row", "p_column",  # eliminated equations and their variables
+        "r_row", "r_column",  # the others
+        # nonzeros by block: place in the port's output, and local row and column; those of "pr" are sorted by row,
+        # pr_start[k] : pr_start[k + 1] being those of row k
+        "rr", "rr_row", "rr_column", "rp", "rp_row", "rp_column", "pr", "pr_start", "pr_column", "e", "e_row",
+        "e_column",
         "E", "J",
         "B",  # J_RP J_PR
         "real", "real_pivots",
@@ -35,12 +33,12 @@ ALGEBRA = layout(
         "work", "work_real", "work_imaginary",
     ],
     reals=["gamma", "alpha", "beta"],
-    wholes=["m", "n_p", *(f"n_{name}" for name in ENTRIES), "n_nonzeros", "singular"],
+    wholes=["n", "n_rows", "m", "n_p", *(f"n_{name}" for name in ENTRIES), "n_nonzeros", "singular"],
 )  # fmt: skip
 
 
-def dense_algebra(compiled) -> Memory:
-    """Set up for a compiled system."""
+def dense_algebra(compiled, addresses: dict[str, int]) -> Memory:
+    """Set up for a compiled system; `addresses` are those of the kernels."""
     n, pairs = compiled.system.n, compiled.eliminable
     p_row = np.array([row for row, _ in pairs], dtype=np.int64)
     p_column = np.array([column for _, column in pairs], dtype=np.int64)
@@ -68,19 +66,22 @@ def dense_algebra(compiled) -> Memory:
     return Memory(
         ALGEBRA,
         dict(
+            **addresses, own=0, state=0,
             p_row=p_row, p_column=p_column, r_row=as_indices(r_row), r_column=as_indices(r_column),
             rr=as_indices(rr), rr_row=as_indices(row_of[rows[rr]]), rr_column=as_indices(column_of[columns[rr]]),
             rp=as_indices(rp), rp_row=as_indices(row_of[rows[rp]]), rp_column=as_indices(p_column_of[columns[rp]]),
             pr=as_indices(pr), pr_start=as_indices(np.searchsorted(p_row_of[rows[pr]], np.arange(len(p_row) + 1))),
             pr_column=as_indices(column_of[columns[pr]]),
-            e=as_indices(e + len(rows)), e_row=as_indices(row_of[e_rows[e]]), e_column=as_indices(column_of[e_columns[e]]),
+            e=as_indices(e + len(rows)), e_row=as_indices(row_of[e_rows[e]]),
+            e_column=as_indices(column_of[e_columns[e]]),
             nonzeros=np.zeros(len(rows) + len(e_rows)), E=square(), J=square(), B=square(), real=square(),
             real_pivots=np.zeros(m, np.int64), cr=small(), ci=small(), complex_pivots=np.zeros(m, np.int64),
             complex=np.zeros((m, 2 * m) if large else (0, 0)), work_complex=np.zeros(2 * m),
             lapack=lapack.lapack_arguments(m), lapack_real_pivots=np.zeros(m, np.int32),
-            lapack_complex_pivots=np.zeros(m, np.int32), work=np.zeros(m), work_real=np.zeros(m), work_imaginary=np.zeros(m),
+            lapack_complex_pivots=np.zeros(m, np.int32), work=np.zeros(m), work_real=np.zeros(m),
+            work_imaginary=np.zeros(m),
             cost=_cost(m, len(rp), len(pr), len(p_row)), gamma=0.0, alpha=0.0, beta=0.0,
-            m=m, n_p=len(p_row), n_rr=len(rr), n_rp=len(rp), n_pr=len(pr), n_e=len(e),
+            n=n, n_rows=n, m=m, n_p=len(p_row), n_rr=len(rr), n_rp=len(rp), n_pr=len(pr), n_e=len(e),
             n_nonzeros=len(rows) + len(e_rows), singular=-1,
         ),
     )  # fmt: skip

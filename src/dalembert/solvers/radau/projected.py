@@ -27,7 +27,7 @@ from dalembert.linalg.blocks import (
     solve_block,
     solve_block3,
 )
-from dalembert.solvers.radau.core import add
+from dalembert.solvers.radau.core import LINEAR_ALGEBRA, add
 from dalembert.solvers.status import Count
 
 EVERY, ADAPTIVE = 0, 1
@@ -37,13 +37,9 @@ NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM = range(6)
 
 
 TRIPLETS = ("a1", "a2", "a3", "f1", "f2", "jd", "ed")
-#: arrays that describe the structure and are shared by all runs of a model
-STRUCTURE = (
-    "d_row", "c1_row", "c2_row", "c3_row", "Y", "free", "V", "Z", "p_of_z", "multiplier_of_free", "element_of_free",
-    *TRIPLETS, "cost",
-)  # fmt: skip
 ALGEBRA = layout(
     arrays=[
+        *LINEAR_ALGEBRA,
         # rows and columns of the blocks
         "d_row",  # kinematic, dynamic and force-element equations
         "c1_row", "c2_row", "c3_row", "Y", "free", "V", "Z",
@@ -53,7 +49,7 @@ ALGEBRA = layout(
         # nonzeros in three rows: place in the port's output, local row, local column (a: dense blocks) or variable
         *TRIPLETS,
         # work space
-        "nonzeros", "b1", "b2", "b3",
+        "b1", "b2", "b3",
         "G",  # ∂F2/∂v before it is decomposed
         "X", "EX", "JX",  # one row for each column of X
         "S", "SEX", "SJX", "real", "real_pivots", "cr", "ci", "complex_pivots",
@@ -61,13 +57,12 @@ ALGEBRA = layout(
         "rhs1", "rhs2", "rhs3", "part", "rd", "y", "yr", "yi", "double_rhs", "double_solution",
         "rhs1_3", "rhs2_3", "rhs3_3", "part3", "rd3",  # the same for three columns
         "kept_v", "kept_z",  # pivots for which the selectors were computed: 1 for dependent variables
-        "cost",
     ],
     reals=["threshold", "gamma", "alpha", "beta"],
     wholes=[
         "algebraic", "differential", "strategy",  # LU, QR, SVD; LU, QR; EVERY, ADAPTIVE
         "step_over",  # pass isolated points where the rank changes
-        "n", "n_d", "n_kinematic", "n_1", "n_2", "n_3", "n_Y", "n_free", "n_V", "n_Z", "n_most", "n_nonzeros",
+        "n", "n_rows", "n_d", "n_kinematic", "n_1", "n_2", "n_3", "n_Y", "n_free", "n_V", "n_Z", "n_most", "n_nonzeros",
         *(f"n_{name}" for name in TRIPLETS),
         "n_f",  # size of the differential part
         "have_selectors", "rank1", "rank2", "rank3",  # −1 before the first decomposition
@@ -76,8 +71,8 @@ ALGEBRA = layout(
 )  # fmt: skip
 
 
-def projected_algebra(compiled, options) -> Memory:
-    """Set up for a compiled projected system; `options` has algebraic, differential, selector, …"""
+def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
+    """Set up for a compiled projected system; `options` are those of `Geoms`, `addresses` those of the kernels."""
     blocks, n, m = compiled.system.blocks, compiled.system.n, len(compiled.system.equations)
     d_row = np.concatenate([blocks.kinematic, blocks.dynamic, blocks.elements])
     rows, columns = compiled.jacobian_pattern
@@ -118,6 +113,7 @@ def projected_algebra(compiled, options) -> Memory:
     return Memory(
         ALGEBRA,
         dict(
+            **addresses, own=0, state=0,
             d_row=as_indices(d_row), c1_row=as_indices(blocks.F1), c2_row=as_indices(blocks.F2),
             c3_row=as_indices(blocks.F3), Y=as_indices(blocks.Y), free=as_indices(blocks.free), V=as_indices(blocks.V),
             Z=as_indices(blocks.Z), p_of_z=as_indices(in_p[blocks.Z]),
@@ -142,8 +138,9 @@ def projected_algebra(compiled, options) -> Memory:
             differential={"lu": LU, "qr": QR}[options.differential],
             strategy={"every": EVERY, "adaptive": ADAPTIVE}[options.selector],
             step_over=int(options.singular == "step over"),
-            n=n, n_d=n_d, n_kinematic=len(blocks.kinematic), n_1=n1, n_2=n2, n_3=n3, n_Y=nY, n_free=n_free, n_V=nV,
-            n_Z=nZ, n_most=most, n_f=n_f, have_selectors=0, rank1=-1, rank2=-1, rank3=-1, trouble=NONE, singular=-1,
+            n=n, n_rows=m, n_d=n_d, n_kinematic=len(blocks.kinematic), n_1=n1, n_2=n2, n_3=n3, n_Y=nY, n_free=n_free,
+            n_V=nV, n_Z=nZ, n_most=most, n_f=n_f, have_selectors=0, rank1=-1, rank2=-1, rank3=-1, trouble=NONE,
+            singular=-1,
         ),
     )  # fmt: skip
 
@@ -445,7 +442,8 @@ def prepare(la, gamma, alpha, beta):
     SEX, SJX = mat(la.SEX, la.n_most, la.n_most), mat(la.SJX, la.n_most, la.n_most)
     if la.differential == QR:
         return prepare_orthogonal(la, SEX, SJX)
-    real, cr, ci = (mat(la.real, la.n_most, la.n_most), mat(la.cr, la.n_most, la.n_most), mat(la.ci, la.n_most, la.n_most))
+    most = la.n_most
+    real, cr, ci = mat(la.real, most, most), mat(la.cr, most, most), mat(la.ci, most, most)
     for i in range(n_f):
         for j in range(n_f):
             e, jac = SEX[i, j], SJX[i, j]

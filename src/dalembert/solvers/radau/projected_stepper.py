@@ -16,7 +16,7 @@ class ProjectedStepper(RadauStepper):
     def explain(self, status: int) -> Exception:
         if status != codes.RANK_DEFICIENT:
             return super().explain(status)
-        la, t, blocks = self.algebra, self.t, self.system.blocks
+        la, t = self.algebra, self.t
         trouble = int(la.trouble)
         names = self._dependent_rows()
         if trouble == projected.CHANGED:
@@ -25,10 +25,10 @@ class ProjectedStepper(RadauStepper):
                 "Geoms(algebraic='svd', singular='step over') passes isolated ones on the branch of the motion."
             )
         if trouble == projected.NOT_UNIFORM:
-            missing = [len(r) - int(b.rank) for r, b in zip((blocks.F1, blocks.F2, blocks.F3), (la.b1, la.b2, la.b3), strict=True)]
+            missing = [int(block.rows) - int(block.rank) for block in (la.b1, la.b2, la.b3)]
             return RedundantConstraints(
-                f"the constraints are not uniformly redundant at t = {t:.9g}: on acceleration, velocity and position level "
-                f"{missing[0]}, {missing[1]} and {missing[2]} of them depend on the others ({names})."
+                f"the constraints are not uniformly redundant at t = {t:.9g}: on acceleration, velocity and position "
+                f"level {missing[0]}, {missing[1]} and {missing[2]} of them depend on the others ({names})."
             )
         level = {
             projected.DEFICIENT_1: "acceleration level, or the auxiliary equations do not determine w",
@@ -36,7 +36,7 @@ class ProjectedStepper(RadauStepper):
             projected.DEFICIENT_3: "position level, or the contact-point equations do not determine s",
         }[trouble]
         return RedundantConstraints(
-            f"constraints are redundant at t = {t:.9g} on {level}: {names} depend on each other. Remove one of them, or use "
+            f"constraints are redundant at t = {t:.9g} on {level}; dependent: {names}. Remove one, or use "
             "Geoms(algebraic='svd')."
         )
 

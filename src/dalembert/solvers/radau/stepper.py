@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
+from dalembert.compile.memory import Memory
 from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, input_port
 from dalembert.errors import FunctionFailed, SimulationError, SingularMatrix, StepSizeTooSmall, TooManySteps
@@ -25,12 +23,11 @@ BUFFER_NUMBERS = 2_000_000
 
 
 class RadauStepper:
-    """A run of a Radau method; `kernel` is the method's, `algebra` its linear algebra's record."""
+    """A run of a Radau method with the linear algebra in the record `algebra`."""
 
     def __init__(
         self,
-        kernel: Callable,
-        algebra: Any,
+        algebra: Memory,
         compiled: CompiledSystem,
         model: Model,
         tolerances: Tolerances,
@@ -39,9 +36,15 @@ class RadauStepper:
         samples: int,
     ):
         system = compiled.system
-        self.system, self.compiled, self.kernel, self.algebra, self.control = system, compiled, kernel, algebra, control
+        self.system, self.compiled, self.algebra, self.control = system, compiled, algebra, control
         n = system.n
-        self.state = core.new_state(n, system.index, ~system.differential_equations)
+        key = ("radau state", id(compiled))
+        with model.lock:
+            if key not in model.cache:
+                equations = ~system.differential_equations
+                model.cache[key] = core.new_state(n, system.index, equations, int(algebra.n_nonzeros))
+            self.state = model.cache[key].fresh()
+        algebra.set(own=algebra.address, state=self.state.address)
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         self.state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
         self.state.atol[:] = tolerances.atol * self.state.rtol / tolerances.rtol
@@ -104,7 +107,7 @@ class RadauStepper:
         return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
 
     def advance(self) -> int:
-        return self.kernel(self.algebra.record, self.ports, self.state.record, self.control, self.buffer, self.scan)
+        return core.radau(self.algebra.address, self.ports, self.state.record, self.control, self.buffer, self.scan)
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         used = int(self.buffer.used[0])
@@ -126,9 +129,7 @@ class RadauStepper:
                 "loosen rtol and atol, or look for a fast oscillation or a chattering input there."
             )
         if status in (codes.NOT_FINITE, codes.PORT_FAILED):
-            return FunctionFailed(
-                f"{self._not_finite()} at t = {self.state.failed_t:.9g}: check the model there"
-            )
+            return FunctionFailed(f"{self._not_finite()} at t = {self.state.failed_t:.9g}: check the model there")
         singular = self._singularity()
         if status == codes.SINGULAR or singular:
             culprit = singular or f"variable '{self.system.variables[int(self.algebra.singular)]}' has no pivot"
