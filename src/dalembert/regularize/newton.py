@@ -26,7 +26,7 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
     for _ in range(ITERATIONS):
         if not (np.isfinite(residual).all() and np.isfinite(J).all()):
             break
-        # nothing but rounding is left (a product with @ would let go of the interpreter, which costs more than it takes)
+        # nothing but rounding is left (a product with @ would let go of the interpreter: threads would queue up)
         if (np.abs(residual) <= UNIT * (np.abs(J) * np.abs(z)).sum(axis=1)).all():
             return z
         step = np.linalg.lstsq(J, -residual, rcond=1e-12)[0]

@@ -335,6 +335,8 @@ def iterate(la, ports, state, control, may_update):
             left = limit - 1 - iteration
             foreseen = contraction * size * rate**left / control.newton_limit
             if foreseen >= 1.0:
+                if contraction * size <= NOISE and previous <= NOISE:  # good enough, and perhaps rounding
+                    return CONVERGED
                 state.rate = rate
                 if not may_update:
                     state.h *= 0.8 * max(1e-4, min(20.0, foreseen)) ** (-1.0 / (4.0 + left))
@@ -574,14 +576,25 @@ def radau(algebra, ports, states, control, buffer, scan):
             state.h = 0.1 * state.h if state.first == 1 else h_new
             reject(state)
             continue
-        count[Count.ACCEPTED] += 1
         if state.rejected == 1:
             h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
+        fresh = 0
+        if control.corrections > 0 and control.matrix_at == 0 and state.rate > control.jacobian_rate:
+            # the next step needs a Jacobian at this point anyway: with it one correction is nearly exact
+            code = new_jacobian(la, ports, state, set_stage(state, 2))
+            if code == status.NOT_FINITE:
+                state.refused = 1
+                shrink_after_failure(state, 0.5)
+                continue
+            if code != 0:
+                return code
+            fresh = 1
         correct_constraints(la, ports, state, control)
+        count[Count.ACCEPTED] += 1
         accept(state, buffer)
         state.first = 0
         state.rejected = 0
-        state.jacobian_is_here = 0
+        state.jacobian_is_here = fresh
         state.singular_count = 0
         found = 0
         if ports.events != 0:
@@ -590,6 +603,8 @@ def radau(algebra, ports, states, control, buffer, scan):
         # choose the next step before returning, so that a call can simply go on
         if state.t != state.t_end:
             choose_next_step(state, control, h_new)
+            if fresh == 1:
+                state.need_jacobian = 0
         if found != 0:
             return status.EVENT if found > 0 else status.EVENT_FAILED
         if ports.events != 0:

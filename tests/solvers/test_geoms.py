@@ -1,0 +1,177 @@
+"""GEOMS: published step counts, all decompositions, redundant constraints, invariants, its linear algebra."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import dalembert as da
+
+PROBLEMS = sorted(da.problems.catalogue())
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_reference_values(name):
+    problem = da.problems.catalogue()[name]()
+    loose, tight = (problem.error(problem.simulate(method=da.Geoms(), rtol=tol, atol=tol)) for tol in (1e-6, 1e-9))
+    assert loose < 2e-3
+    assert tight < 3e-5
+    assert tight < loose
+
+
+PUBLISHED = {2.8: (187, 270, 391), 2.9: (207, 303, 441)}
+
+
+@pytest.mark.parametrize("selector", ["every", "adaptive"])
+@pytest.mark.parametrize("v0", PUBLISHED)
+def test_steps_of_tables_3_and_4(v0, selector):
+    """At most 15 % more steps than published; adaptive selectors: one, and one for each passage of 45 degrees."""
+    problem = da.problems.pendulum(start="hanging", v0=v0, g=13.75, t_end=5.0)
+    for tolerance, published in zip((1e-7, 1e-8, 1e-9), PUBLISHED[v0], strict=True):
+        stats = problem.simulate(
+            method=da.Geoms(selector=selector), rtol=tolerance, atol=tolerance, first_step=0.01
+        ).stats
+        assert stats.accepted <= 1.15 * published
+        if selector == "adaptive":
+            passages = 0 if v0 == 2.8 else 12
+            assert stats.selectors == 1 + passages + stats.convergence_rejections
+        else:
+            assert stats.selectors == stats.constraint_decompositions == stats.jacobian_evaluations
+
+
+OPTIONS = [
+    dict(algebraic=algebraic, differential=differential, selector=selector, formulation=formulation)
+    for algebraic, differential, selector, formulation in itertools.product(
+        ("lu", "qr", "svd"), ("lu", "qr"), ("every", "adaptive"), ("strangeness-free", "index1")
+    )
+] + [
+    dict(controller="classical"),
+    dict(start="constant"),
+    dict(newton_matrix="stage1"),
+    dict(newton_matrix="stage2"),
+    dict(newton_matrix="stage3"),
+    dict(newton_updates=1),
+    dict(newton_matrix="stage2", newton_updates=1),
+    dict(corrections=0),
+    dict(accelerations="unknown"),
+    dict(invariants=False),
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: " ".join(map(str, o.values())))
+@pytest.mark.parametrize(
+    "name", ["pendulum", "andrews", "car_axis", "heavy_top", "sleigh", "ball_in_ellipse", "motor_pendulum"]
+)
+def test_all_options_solve(name, options):
+    problem = da.problems.catalogue()[name]()
+    sol = problem.simulate(method=da.Geoms(**options), rtol=1e-8, atol=1e-8)
+    assert problem.error(sol) < 2e-4
+    if options.get("corrections", 1):
+        assert sol.max_residual("position") < 1e-9 if problem.model.names("lam") else True
+        assert sol.max_residual("velocity") < 1e-8 * (1 + np.abs(sol.v).max())
+
+
+@pytest.mark.parametrize("algebraic", ["lu", "qr", "svd"])
+def test_all_constraint_levels_are_kept(algebraic):
+    problem = da.problems.pendulum(t_end=100.0)
+    sol = problem.simulate(method=da.Geoms(algebraic=algebraic), rtol=1e-7, atol=1e-7)
+    for level in ("position", "velocity", "acceleration"):
+        assert sol.max_residual(level) < 1e-9
+
+
+def test_position_invariants_are_imposed():
+    """The norm of Euler parameters contains no velocity: it joins the position constraints."""
+    problem = da.problems.heavy_top()
+    kept = problem.simulate(method=da.Geoms(), rtol=1e-7, atol=1e-7)
+    free = problem.simulate(method=da.Geoms(invariants=False), rtol=1e-7, atol=1e-7)
+    assert kept.max_residual("invariant") < 1e-12 < free.max_residual("invariant")
+
+
+def test_redundant_constraints_need_the_svd():
+    problem = da.problems.bricard()
+    for algebraic in ("lu", "qr"):
+        with pytest.raises(da.RedundantConstraints, match=r"close_x.*use Geoms\(algebraic='svd'\)"):
+            problem.simulate(method=da.Geoms(algebraic=algebraic))
+    sol = problem.simulate(method=da.Geoms(algebraic="svd"), rtol=1e-8, atol=1e-8)
+    assert problem.error(sol) < 1e-6
+    assert sol.max_residual("position") < 1e-10
+
+
+def test_redundant_rod_has_the_smallest_multipliers():
+    """The same rod twice, the second time doubled: λ is shared as 1 : 2."""
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1, 2 * (s.x**2 + s.y**2 - 1)], lam=["rod", "double"],
+    )  # fmt: skip
+    single = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81], holonomic=lambda s: [s.x**2 + s.y**2 - 1]
+    )
+    common = dict(t_span=(0, 3), p0=[1, 0], rtol=1e-9, atol=1e-9)
+    sol = da.simulate(model, method=da.Geoms(algebraic="svd"), **common)
+    plain = da.simulate(single, method=da.Geoms(), **common)
+    np.testing.assert_allclose(sol.p[-1], plain.p[-1], atol=1e-7)
+    np.testing.assert_allclose(sol["double"], 2 * sol["rod"], atol=1e-9 * np.abs(sol.lam).max())
+    with pytest.raises(da.RedundantConstraints, match=r"'rod'.*'double'"):
+        da.simulate(model, method=da.Geoms(), **common)
+
+
+def test_linear_algebra_is_cheaper_than_the_dense_form():
+    """Two- to threefold fewer operations per accepted step than the dense index-1 form on Andrews' mechanism."""
+    problem = da.problems.andrews()
+    projected = problem.simulate(method=da.Geoms(newton_matrix="stage2"), rtol=1e-7, atol=1e-7).stats
+    dense = problem.simulate(method=da.Radau5(formulation="index1"), rtol=1e-7, atol=1e-7).stats
+    per_step = [s.linear_algebra_operations / (s.accepted + s.rejected) for s in (projected, dense)]
+    assert per_step[0] < per_step[1]
+
+
+def test_semidefinite_mass():
+    model = da.EquationsOfMotion(p=["x", "y"], mass=[2.0, 0.0], force=[0, -3.0], holonomic=lambda s: [s.x - s.y])
+    sol = da.simulate(model, (0, 2), p0=[0, 0], method=da.Geoms(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(sol.p[-1], [-3.0, -3.0], atol=1e-8)
+    assert sol.p.shape[1] == 2
+
+
+def test_truck_at_the_tightest_tolerance():
+    problem = da.problems.truck11()
+    sol = problem.simulate(method=da.Geoms(), rtol=1e-12, atol=1e-12)
+    assert problem.error(sol) < 1e-9
+
+
+def test_untraceable_force():
+    def force(s):
+        return [0.0, -float(s.m) * float(s.g)]
+
+    parts = dict(
+        p=["x", "y"],
+        parameters=dict(m=1.0, g=9.81),
+        mass=lambda s: [s.m, s.m],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1],
+    )
+    with pytest.warns(da.UntraceableWarning):
+        opaque = da.EquationsOfMotion(force=force, **parts)
+    traced = da.EquationsOfMotion(force=lambda s: [0, -s.m * s.g], **parts)
+    ends = [da.simulate(m, (0, 1), p0=[1, 0], method="geoms", rtol=1e-9, atol=1e-9).p[-1] for m in (opaque, traced)]
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(algebraic="cholesky"), "'lu', 'qr', 'svd'"),
+        (dict(differential="svd"), "'lu', 'qr'"),
+        (dict(selector="always"), "'every', 'adaptive'"),
+        (dict(formulation="index2"), "did you mean 'index1'"),
+        (dict(corrections=-1), "negative"),
+        (dict(singular="step over"), "needs algebraic='svd'"),
+        (dict(rank_threshold=0.0), "between 0 and 1"),
+        (dict(accelerations="none"), "'auto', 'eliminated', 'unknown'"),
+    ],
+)
+def test_impossible_options(options, message):
+    with pytest.raises(da.OptionError, match=message):
+        da.Geoms(**options)
+
+
+def test_needs_equations_of_motion():
+    with pytest.raises(da.ModelError, match="EquationsOfMotion"):
+        da.simulate(da.QuasiLinearDAE(x=["y"], rhs=lambda s: [-s.y]), (0, 1), x0=[1], method=da.Geoms())
