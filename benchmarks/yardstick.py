@@ -176,8 +176,8 @@ def timed_pool(count: int, work: Callable[[int], object], runs: range) -> tuple[
 
 
 def threads() -> None:
-    """The kernels release the GIL, Python's share of a run (the overhead above) does not: the goal is for a mechanism; runs
-    of a pendulum, as short as their overhead, are reported beside it."""
+    """The kernels release the GIL, Python's share of a run (the overhead above) does not: the goal is for a mechanism;
+    runs of a pendulum, as short as their overhead, are reported beside it."""
     thread_pool("andrews", with_goal=True)
     thread_pool("pendulum", with_goal=False)
 
