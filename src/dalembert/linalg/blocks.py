@@ -320,3 +320,51 @@ def solve_block3(block, kind, b, out):
     for j in range(rank, columns):
         c = column[j]
         out[c, 0], out[c, 1], out[c, 2] = 0.0, 0.0, 0.0
+
+
+@device
+def solve_block_many(block, kind, b, out, width):
+    """`solve_block` for `width` right-hand sides, as columns of b and out."""
+    rows, columns, rank = block.rows, block.columns, block.rank
+    A, scale = mat(block.A, rows, columns), vec(block.scale, rows)
+    Q, V, values = mat(block.Q, rows, rows), mat(block.V, columns, columns), vec(block.values, rows)
+    column, row = ivec(block.column, columns), ivec(block.row, rows)
+    for j in range(columns):
+        for c in range(width):
+            out[j, c] = 0.0
+    # work on rows of `out` in the order of the factors: the solution takes the place of the transformed right-hand side
+    if kind == SVD:
+        for k in range(rank):
+            for c in range(width):
+                total = 0.0
+                for i in range(rows):
+                    total += Q[i, k] * scale[i] * b[i, c]
+                total /= values[k]
+                for j in range(columns):
+                    out[j, c] += V[k, j] * total
+        return
+    for i in range(rank):
+        to = column[i]
+        if kind == LU:
+            r = row[i]
+            for c in range(width):
+                out[to, c] = scale[r] * b[r, c]
+            for k in range(i):
+                a, at = A[i, k], column[k]
+                if a != 0.0:
+                    for c in range(width):
+                        out[to, c] -= a * out[at, c]
+        else:
+            for k in range(rows):
+                q = Q[k, i] * scale[k]
+                for c in range(width):
+                    out[to, c] += q * b[k, c]
+    for i in range(rank - 1, -1, -1):
+        to, inverse = column[i], 1.0 / A[i, i]
+        for k in range(i + 1, rank):
+            a, at = A[i, k], column[k]
+            if a != 0.0:
+                for c in range(width):
+                    out[to, c] -= a * out[at, c]
+        for c in range(width):
+            out[to, c] *= inverse

@@ -88,5 +88,8 @@ class Geoms(RadauOptions):
             if key not in model.cache:
                 model.cache[key] = projected_algebra(compiled, self, ADDRESSES)
             algebra = model.cache[key].fresh()
-        control = self.control(tolerances, max_step, max_steps, self.corrections)
+        # before it is corrected a point may hide that constraints are redundant: with the SVD the old blocks correct it
+        redundant = self.algebraic == "svd"
+        corrections = self.corrections + int(redundant and self.corrections > 0)
+        control = self.control(tolerances, max_step, max_steps, corrections, self.corrections > 0 and not redundant)
         return ProjectedStepper(algebra, compiled, model, tolerances, control, events, samples)

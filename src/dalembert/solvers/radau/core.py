@@ -99,6 +99,7 @@ class Control(NamedTuple):
     matrix_at: i8  # 0: the Jacobian is taken at the current point; 1, 2, 3: at that extrapolated stage
     updates: i8  # new Jacobians allowed within one Newton iteration
     corrections: i8  # of the constraints at an accepted point
+    correct_anew: i8  # with the Jacobian of that point
     max_step: f8
     max_steps: i8
 
@@ -579,7 +580,7 @@ def radau(algebra, ports, states, control, buffer, scan):
         if state.rejected == 1:
             h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
         fresh = 0
-        if control.corrections > 0 and control.matrix_at == 0 and state.rate > control.jacobian_rate:
+        if control.correct_anew == 1 and control.matrix_at == 0 and state.rate > control.jacobian_rate:
             # the next step needs a Jacobian at this point anyway: with it one correction is nearly exact
             code = new_jacobian(la, ports, state, set_stage(state, 2))
             if code == status.NOT_FINITE:

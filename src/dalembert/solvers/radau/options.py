@@ -60,7 +60,9 @@ class RadauOptions(MethodOptions):
         require(0 < low <= 1 <= high, f"keep_step={self.keep_step} must enclose 1")
         require(0 < self.rounding_unit < 1e-4, f"rounding_unit={self.rounding_unit} is not one of this world")
 
-    def control(self, tolerances: Tolerances, max_step: float, max_steps: int, corrections: int = 0) -> Control:
+    def control(
+        self, tolerances: Tolerances, max_step: float, max_steps: int, corrections: int = 0, correct_anew: bool = False
+    ) -> Control:
         """The record that kernels take."""
         from dalembert.solvers.radau.core import Control
 
@@ -80,6 +82,7 @@ class RadauOptions(MethodOptions):
             matrix_at=MATRIX_AT.index(self.newton_matrix),
             updates=self.newton_updates,
             corrections=corrections,
+            correct_anew=int(correct_anew),
             max_step=max_step,
             max_steps=max_steps,
         )

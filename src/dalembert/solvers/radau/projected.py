@@ -26,6 +26,7 @@ from dalembert.linalg.blocks import (
     new_block,
     solve_block,
     solve_block3,
+    solve_block_many,
 )
 from dalembert.solvers.radau.core import LINEAR_ALGEBRA, add
 from dalembert.solvers.status import Count
@@ -51,7 +52,7 @@ ALGEBRA = layout(
         # work space
         "b1", "b2", "b3",
         "G",  # ∂F2/∂v before it is decomposed
-        "X", "EX", "JX",  # one row for each column of X
+        "X", "EX", "JX", "many", "part_many",
         "S", "SEX", "SJX", "real", "real_pivots", "cr", "ci", "complex_pivots",
         "real_block", "complex_block",  # QR of the differential part; complex systems as real ones of twice the size
         "rhs1", "rhs2", "rhs3", "part", "rd", "y", "yr", "yi", "double_rhs", "double_solution",
@@ -122,7 +123,8 @@ def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             **nonzeros, **{f"n_{name}": count for name, count in counts.items()},
             nonzeros=np.zeros(len(rows) + len(e_rows)), n_nonzeros=len(rows) + len(e_rows),
             b1=new_block(n1, nY), b2=new_block(n2, nV), b3=new_block(n3, nZ), G=np.zeros((n2, nV)),
-            X=np.zeros((most, n)), EX=np.zeros((most, n_d)), JX=np.zeros((most, n_d)), S=np.zeros((most, n_d)),
+            X=np.zeros((n, most)), EX=np.zeros((n_d, most)), JX=np.zeros((n_d, most)), S=np.zeros((most, n_d)),
+            many=np.zeros((n, most)), part_many=np.zeros((n, most)),
             SEX=square(), SJX=square(), real=square(), real_pivots=np.zeros(most, np.int64),
             cr=square(), ci=square(), complex_pivots=np.zeros(most, np.int64),
             real_block=new_block(n_f, n_f), complex_block=new_block(2 * n_f, 2 * n_f),
@@ -180,23 +182,6 @@ def set_part(block, kind, rhs, variables, count, part, x):
     solve_block(block, kind, rhs, part)
     for j in range(count):
         x[variables[j]] = part[j]
-
-
-@device
-def complete(la, x):
-    """Given free, the null-space part of v, and z in x: add what F2 asks of v, then set y from F1. Homogeneous."""
-    part = vec(la.part, max(la.n_Y, la.n_V))
-    rhs1, rhs2, V = vec(la.rhs1, la.n_1), vec(la.rhs2, la.n_2), ivec(la.V, la.n_V)
-    for i in range(la.n_2):
-        rhs2[i] = 0.0
-    subtract_products(la, la.f2, la.n_f2, x, rhs2)
-    solve_block(block_at(la.b2), la.algebraic, rhs2, part)
-    for j in range(la.n_V):
-        x[V[j]] += part[j]
-    for i in range(la.n_1):
-        rhs1[i] = 0.0
-    subtract_products(la, la.f1, la.n_f1, x, rhs1)
-    set_part(block_at(la.b1), la.algebraic, rhs1, ivec(la.Y, la.n_Y), la.n_Y, part, x)
 
 
 @device
@@ -269,26 +254,49 @@ def decompose_constraints(la):
 
 
 @device
+def negative_product(la, entries, count, X, rows, out):
+    """out = −(sparse matrix) X for the n_f columns of X."""
+    nz, at, width = vec(la.nonzeros, la.n_nonzeros), imat(entries, 3, count), la.n_f
+    for i in range(rows):
+        for c in range(width):
+            out[i, c] = 0.0
+    for k in range(count):
+        value, i, j = nz[at[0, k]], at[1, k], at[2, k]
+        for c in range(width):
+            out[i, c] -= value * X[j, c]
+
+
+@device
 def null_space(la):
-    """X, row by row: free variables, null space of F2, null space of F3 carried through F2; F1 follows."""
-    b2, b3 = block_at(la.b2), block_at(la.b3)
-    X, free, V, Z = mat(la.X, la.n_most, la.n), ivec(la.free, la.n_free), ivec(la.V, la.n_V), ivec(la.Z, la.n_Z)
+    """X: unit vectors of free variables, null space of F2, null space of F3; then what F2 and F1 add to them."""
+    b1, b2, b3 = block_at(la.b1), block_at(la.b2), block_at(la.b3)
+    most = la.n_most
+    X, rhs, part = mat(la.X, la.n, most), mat(la.many, la.n, most), mat(la.part_many, la.n, most)
+    free, V, Z, Y = ivec(la.free, la.n_free), ivec(la.V, la.n_V), ivec(la.Z, la.n_Z), ivec(la.Y, la.n_Y)
     K2, K3 = mat(b2.K, la.n_V, la.n_V), mat(b3.K, la.n_Z, la.n_Z)
     null2, null3 = la.n_V - b2.rank, la.n_Z - b3.rank
     la.n_f = la.n_free + null2 + null3
-    for row in range(la.n_f):
-        x = X[row]
-        for i in range(la.n):
-            x[i] = 0.0
-        if row < la.n_free:
-            x[free[row]] = 1.0
-        elif row < la.n_free + null2:
-            for j in range(la.n_V):
-                x[V[j]] = K2[j, row - la.n_free]
-        else:
-            for j in range(la.n_Z):
-                x[Z[j]] = K3[j, row - la.n_free - null2]
-        complete(la, x)
+    for i in range(la.n):
+        for c in range(la.n_f):
+            X[i, c] = 0.0
+    for c in range(la.n_free):
+        X[free[c], c] = 1.0
+    for j in range(la.n_V):
+        for c in range(null2):
+            X[V[j], la.n_free + c] = K2[j, c]
+    for j in range(la.n_Z):
+        for c in range(null3):
+            X[Z[j], la.n_free + null2 + c] = K3[j, c]
+    negative_product(la, la.f2, la.n_f2, X, la.n_2, rhs)
+    solve_block_many(b2, la.algebraic, rhs, part, la.n_f)
+    for j in range(la.n_V):
+        for c in range(la.n_f):
+            X[V[j], c] += part[j, c]
+    negative_product(la, la.f1, la.n_f1, X, la.n_1, rhs)
+    solve_block_many(b1, la.algebraic, rhs, part, la.n_f)
+    for j in range(la.n_Y):
+        for c in range(la.n_f):
+            X[Y[j], c] = part[j, c]
 
 
 @device
@@ -355,14 +363,16 @@ def remember_pivots(block, kept):
 
 @device
 def select(la, source, out):
-    """out = S source, for `source` with one row per column of X."""
+    """out = S source; S has many zeros."""
     S = mat(la.S, la.n_most, la.n_d)
     for i in range(la.n_f):
         for j in range(la.n_f):
-            total = 0.0
-            for k in range(la.n_d):
-                total += S[i, k] * source[j, k]
-            out[i, j] = total
+            out[i, j] = 0.0
+        for k in range(la.n_d):
+            s = S[i, k]
+            if s != 0.0:
+                for j in range(la.n_f):
+                    out[i, j] += s * source[k, j]
 
 
 @device
@@ -388,7 +398,7 @@ def well_conditioned(la):
 @device
 def choose_selectors(la, state):
     """Selectors for the new decomposition, and S E X."""
-    EX, SEX = mat(la.EX, la.n_most, la.n_d), mat(la.SEX, la.n_most, la.n_most)
+    EX, SEX = mat(la.EX, la.n_d, la.n_most), mat(la.SEX, la.n_most, la.n_most)
     if la.strategy == EVERY:
         transposed_selectors(la)
         add(state, Count.SELECTORS, 1)
@@ -417,17 +427,21 @@ def decompose(la, state):
     if not decompose_constraints(la):
         return False
     null_space(la)
-    nz, X = vec(la.nonzeros, la.n_nonzeros), mat(la.X, la.n_most, la.n)
-    EX, JX = mat(la.EX, la.n_most, la.n_d), mat(la.JX, la.n_most, la.n_d)
-    ed, jd = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd)
-    for c in range(la.n_f):
-        for i in range(la.n_d):
-            EX[c, i] = 0.0
-            JX[c, i] = 0.0
-        for k in range(la.n_ed):
-            EX[c, ed[1, k]] += nz[ed[0, k]] * X[c, ed[2, k]]
-        for k in range(la.n_jd):
-            JX[c, jd[1, k]] += nz[jd[0, k]] * X[c, jd[2, k]]
+    nz, X = vec(la.nonzeros, la.n_nonzeros), mat(la.X, la.n, la.n_most)
+    EX, JX = mat(la.EX, la.n_d, la.n_most), mat(la.JX, la.n_d, la.n_most)
+    ed, jd, width = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd), la.n_f
+    for i in range(la.n_d):
+        for c in range(width):
+            EX[i, c] = 0.0
+            JX[i, c] = 0.0
+    for k in range(la.n_ed):
+        value, i, j = nz[ed[0, k]], ed[1, k], ed[2, k]
+        for c in range(width):
+            EX[i, c] += value * X[j, c]
+    for k in range(la.n_jd):
+        value, i, j = nz[jd[0, k]], jd[1, k], jd[2, k]
+        for c in range(width):
+            JX[i, c] += value * X[j, c]
     choose_selectors(la, state)
     state.convergence_failed = 0
     select(la, JX, mat(la.SJX, la.n_most, la.n_most))
@@ -479,7 +493,7 @@ def solve_real(la, R, out):
     """One vector, σ = γ."""
     nz, rd, d_row = vec(la.nonzeros, la.n_nonzeros), vec(la.rd, la.n_d), ivec(la.d_row, la.n_d)
     ed, jd, S = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd), mat(la.S, la.n_most, la.n_d)
-    y, X, n_f = vec(la.y, la.n_most), mat(la.X, la.n_most, la.n), la.n_f
+    y, X, n_f = vec(la.y, la.n_most), mat(la.X, la.n, la.n_most), la.n_f
     particular(la, R, out)
     for i in range(la.n_d):
         rd[i] = R[d_row[i]]
@@ -499,9 +513,11 @@ def solve_real(la, R, out):
             y[i] = solution[i]
     else:
         lu.substitute(mat(la.real, la.n_most, la.n_most), ivec(la.real_pivots, la.n_most), y, n_f)
-    for c in range(n_f):
-        for i in range(la.n):
-            out[i] += X[c, i] * y[c]
+    for i in range(la.n):
+        total = 0.0
+        for c in range(n_f):
+            total += X[i, c] * y[c]
+        out[i] += total
 
 
 @device
@@ -566,7 +582,7 @@ def solve_stages(la, R, D):
     """Three columns: σ = γ, and real and imaginary part of σ = α + iβ."""
     nz, rd, d_row = vec(la.nonzeros, la.n_nonzeros), mat(la.rd3, la.n_d, 3), ivec(la.d_row, la.n_d)
     ed, jd, S = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd), mat(la.S, la.n_most, la.n_d)
-    X, n_f = mat(la.X, la.n_most, la.n), la.n_f
+    X, n_f = mat(la.X, la.n, la.n_most), la.n_f
     y, yr, yi = vec(la.y, la.n_most), vec(la.yr, la.n_most), vec(la.yi, la.n_most)
     gamma, alpha, beta = la.gamma, la.alpha, la.beta
     particular3(la, R, D)
@@ -592,13 +608,16 @@ def solve_stages(la, R, D):
             t2 += s * rd[k, 2]
         y[c], yr[c], yi[c] = t0, t1, t2
     solve_small(la, y, yr, yi)
-    for c in range(n_f):
-        y0, y1, y2 = y[c], yr[c], yi[c]
-        for i in range(la.n):
-            x = X[c, i]
-            D[i, 0] += x * y0
-            D[i, 1] += x * y1
-            D[i, 2] += x * y2
+    for i in range(la.n):
+        t0, t1, t2 = 0.0, 0.0, 0.0
+        for c in range(n_f):
+            x = X[i, c]
+            t0 += x * y[c]
+            t1 += x * yr[c]
+            t2 += x * yi[c]
+        D[i, 0] += t0
+        D[i, 1] += t1
+        D[i, 2] += t2
 
 
 @device
