@@ -1,5 +1,5 @@
 """LAPACK in kernels: SciPy's own library, called through symbols that are registered at import, so that kernels which
-use it stay on disk between sessions (a function pointer as a global would keep them from being cached).
+use it can be kept on disk (a function pointer as a global would keep them from being cached).
 
 Matrices are given by address and are C-ordered: LAPACK sees the transpose, so factors are those of Aᵀ and systems are
 solved with TRANS = 'T'. Complex numbers are pairs of real ones.

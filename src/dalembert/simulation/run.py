@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ class Run:
         self.occurrences: list[Occurrence] = []
         self.counts = np.zeros(len(events), int)
         self.finished_by: str | None = None
-        self.restart_times: list[float] = []
+        self.last_restart = t0
+        self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
         self.bar: Callable[[float], None] | None = None
         self.checkpoint: Path | None = None
         self.progress = (0, t0)  # accepted steps and time when progress was last looked at
@@ -207,17 +209,12 @@ class Run:
         try:
             for _ in range(4):
                 self.stepper.start(t_before, x_before, x_dot, root, abs(root - t_before))
-                pieces = []
-                while True:
+                pieces, reason = [], status.EVENT
+                while reason in (status.EVENT, status.BUFFER_FULL):
                     reason = self.stepper.advance()
                     pieces.append(self.stepper.collect())
-                    if reason == status.EVENT:
-                        continue
+                if reason != status.DONE:
                     break
-                if reason not in (status.DONE, status.BUFFER_FULL):
-                    break
-                if reason == status.BUFFER_FULL:
-                    continue
                 kept = tuple(np.concatenate(parts) for parts in zip(*pieces, strict=True))
                 x = kept[2][-1, 0]
                 value = self._event_value(root, x, number)
@@ -226,10 +223,8 @@ class Run:
                 if slope == 0 or not np.isfinite(slope):
                     break
                 correction = -value / slope
-                if (
-                    abs(correction) <= 1e-14 * max(abs(root), abs(h))
-                    or not 0 < (root + correction - t_before) / h < 1.5
-                ):
+                small = abs(correction) <= 1e-14 * max(abs(root), abs(h))
+                if small or not 0 < (root + correction - t_before) / h < 1.5:
                     break
                 root += correction
         finally:
@@ -239,9 +234,9 @@ class Run:
 
     def _act(self, event: Event, number: int, t: float, x: np.ndarray, end: float, restart: bool) -> None:
         """Change the state as the event's action says and restart there."""
-        since_last = abs(t - (self.restart_times[-1] if self.restart_times else self.t0))
-        self.restart_times.append(t)
-        recent = [o.t for o in self.occurrences if o.number == number][-MOST_RESTARTS_AT_ONCE:]
+        since_last, self.last_restart = abs(t - self.last_restart), t
+        recent = self.restarts_by[number]
+        recent.append(t)
         if len(recent) == MOST_RESTARTS_AT_ONCE and abs(recent[-1] - recent[0]) <= 1e-9 * abs(self.t1 - self.t0):
             raise SimulationError(
                 f"event '{event.name}' accumulates at t = {t:.9g} ({MOST_RESTARTS_AT_ONCE} restarts without progress): "
