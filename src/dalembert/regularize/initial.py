@@ -7,6 +7,7 @@ Corrections are the smallest ones (minimum norm), so redundant constraints do no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +57,14 @@ class InitialValues:
 
 
 def consistent_initial_values(
-    model: Model, t0: float = 0.0, *, mode: str = "correct", rtol: float = 1e-6, atol: float = 1e-8, **given: Any
+    model: Model,
+    t0: float = 0.0,
+    *,
+    mode: str = "correct",
+    initial_conditions: Callable[[Any], Any] | None = None,
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+    **given: Any,
 ) -> InitialValues:
     """Complete, and if need be correct, start values.
 
@@ -67,6 +75,9 @@ def consistent_initial_values(
     mode : {"correct", "check", "trust"}
         Correct positions and velocities to satisfy all constraints; or raise if they do not to within the tolerances;
         or take them as they are (multipliers and auxiliary variables that are not given are computed all the same).
+    initial_conditions : callable, optional
+        ``lambda s: [...]`` returns residuals that shall vanish beside all constraints, e.g. ``[s.x - 0.5]``. They
+        dominate the given values. Too few to determine everything: the given values are checked only.
     p0, v0, r0, w0, s0, lam0, mu0, x0 : array or mapping of names to values
         What is not given starts from zero.
 
@@ -85,6 +96,15 @@ def consistent_initial_values(
     if not np.isfinite(t0):
         raise ModelError(f"the start time is {t0}")
     try:
+        if initial_conditions is not None:
+            if not isinstance(model, EquationsOfMotion):
+                raise OptionError("initial_conditions are for EquationsOfMotion; give x0 for other models")
+            from dalembert.regularize.conditions import solve_conditions
+
+            found = solve_conditions(model, t0, start, initial_conditions, rtol, atol)
+            corrected = max(_relative_change(start[kind], found[kind]) for kind in ("p", "v"))
+            initial = _start(model, t0, found, set(KINDS), "trust" if mode == "trust" else "correct", rtol, atol)
+            return InitialValues(t0, initial.values, corrected, initial.unique)
         return _start(model, t0, start, known, mode, rtol, atol)
     except StepRefused as refusal:
         message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {refusal}"

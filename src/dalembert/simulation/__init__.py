@@ -34,6 +34,7 @@ def simulate(
     lam0: Any = None,
     mu0: Any = None,
     x0: Any = None,
+    initial_conditions: Callable[[Any], Any] | None = None,
     method: Any = "auto",
     rtol: Any = 1e-6,
     atol: Any = 1e-8,
@@ -59,6 +60,9 @@ def simulate(
     p0, v0, r0, w0, s0, lam0, mu0, x0 : array or mapping of names to values
         Start values. Positions (or x) are needed; velocities default to zero; multipliers, auxiliary variables and
         contact points are computed.
+    initial_conditions : callable, optional
+        ``lambda s: [...]``: residuals that shall vanish at the start beside all constraints; see
+        `consistent_initial_values`.
     method : str or options object
         ``"auto"``, ``"radau5"``, or e.g. ``Radau5(formulation="index2")``.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
@@ -120,6 +124,7 @@ def simulate(
         model,
         t0,
         mode=options.initial_values,
+        initial_conditions=initial_conditions,
         rtol=float(np.min(tolerances.rtol)),
         atol=float(np.min(tolerances.atol)),
         **given,
