@@ -9,9 +9,13 @@ Rows of the residual, in this order:
     F1             d, g^II, h^I        determine w, λ, μ      "strangeness-free"
     F2             g^I, h, e           restrict v
     F3             c, g, e             determine s and restrict p
+    F4             e                   not part of the stages: accepted points are projected onto them
 
 Without the constraints on acceleration level ("index1") F1 is d alone, and λ, μ stay with the differential part [1]_.
-Invariants that do not contain velocities (the norm of Euler parameters) belong to F3.
+Invariants that do not contain velocities (the norm of Euler parameters) belong to F3. The others stand in F2 as in the
+paper ("impose"), where they determine velocities: a pendulum with its energy has none left to integrate, and is
+singular at every turning point. In F4 ("project") they only correct accepted points, along the null space of the
+constraints, which is regular wherever the gradient of the invariant on the constraints is.
 
 References
 ----------
@@ -41,6 +45,7 @@ class Blocks:
     F1: np.ndarray
     F2: np.ndarray
     F3: np.ndarray
+    F4: np.ndarray
     Y: np.ndarray  # columns determined by F1
     free: np.ndarray  # columns of the differential part beside v and z: r, and λ, μ without F1's constraints
     V: np.ndarray
@@ -58,7 +63,11 @@ class ProjectedSystem(System):
 
 
 def projected(
-    model: EquationsOfMotion, form: str = "strangeness-free", *, invariants: bool = True, accelerations: str = "auto"
+    model: EquationsOfMotion,
+    form: str = "strangeness-free",
+    *,
+    invariants: str = "project",
+    accelerations: str = "auto",
 ) -> ProjectedSystem:
     """Build (once) the projected form of a model.
 
@@ -66,8 +75,8 @@ def projected(
     ----------
     form : {"strangeness-free", "index1"}
         With or without the constraints on acceleration level.
-    invariants : bool
-        Whether the model's invariants are imposed.
+    invariants : {"project", "impose", "ignore"}
+        What becomes of the model's invariants that contain velocities; see above.
     accelerations : {"auto", "eliminated", "unknown"}
         In g^II and h^I, v' is M⁻¹ (…), or an unknown of its own, which semi-definite M needs. "auto" looks at the
         structure of M, and at its values if it is constant.
@@ -76,7 +85,7 @@ def projected(
         raise ModelError(
             f"model '{model.name}' has no positions and velocities: the projected form needs EquationsOfMotion"
         )
-    invariants = invariants and "invariant" in model.graph.functions
+    invariants = invariants if "invariant" in model.graph.functions else "ignore"
     unknown = form == "strangeness-free" and _accelerations_are_unknown(model, accelerations)
     key = ("projected", form, invariants, unknown)
     with model.lock:
@@ -102,7 +111,7 @@ def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> 
     return bool(np.linalg.cond(values / np.outer(scale, scale)) > 1e12)
 
 
-def _build(model: EquationsOfMotion, form: str, invariants: bool, unknown: bool) -> ProjectedSystem:
+def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) -> ProjectedSystem:
     graph, hidden = model.graph, hidden_constraints(model)
     free_of_strangeness = form == "strangeness-free"
     kinds = [kind for kind in KINDS if graph.size(kind)]
@@ -141,13 +150,18 @@ def _build(model: EquationsOfMotion, form: str, invariants: bool, unknown: bool)
     F3 = [hidden.c, hidden.g]
     F3_names = [f"contact-point equation of '{x}'" for x in graph.vectors["s"]]
     F3_names += [f"holonomic constraint '{x}'" for x in graph.vectors["lam"]]
-    if invariants:
+    F4: list[ca.SX] = []
+    F4_names: list[str] = []
+    if invariants != "ignore":
         e = graph.value("invariant")
         for i in range(e.numel()):
             # external functions may contain anything, so they count as containing velocities
             with_v = ca.depends_on(e[i], graph.symbol["v"]) or bool(graph.externals_in(e[i]))
-            (F2 if with_v else F3).append(e[i])
-            (F2_names if with_v else F3_names).append(f"invariant {i + 1}")
+            rows, row_names = (F3, F3_names)
+            if with_v:
+                rows, row_names = (F2, F2_names) if invariants == "impose" else (F4, F4_names)
+            rows.append(e[i])
+            row_names.append(f"invariant {i + 1}")
 
     rows = {
         "kinematic": (hidden.p_dot - rate["p"], [f"kinematic equation of '{x}'" for x in names["p"]]),
@@ -159,6 +173,7 @@ def _build(model: EquationsOfMotion, form: str, invariants: bool, unknown: bool)
         "F1": (ca.vertcat(*F1), F1_names),
         "F2": (ca.vertcat(*F2), F2_names),
         "F3": (ca.vertcat(*F3), F3_names),
+        "F4": (ca.vertcat(*F4), F4_names),
     }
     places, start = {}, 0
     for name, (_, row_names) in rows.items():

@@ -41,7 +41,7 @@ class Geoms(RadauOptions):
     """
 
     formulation: str = "strangeness-free"  # or "index1": without the constraints on acceleration level
-    invariants: bool = True  # impose the model's invariants
+    invariants: str = "project"  # accepted points onto the model's invariants; "impose" them on the stages; "ignore"
     algebraic: str = "lu"  # constraints by "lu" with full pivoting, pivoted "qr", or "svd" (redundant constraints)
     differential: str = "lu"  # the rest by "lu" or "qr"
     selector: str = "every"  # selectors with every Jacobian, or "adaptive": kept while the pivots stay
@@ -54,6 +54,9 @@ class Geoms(RadauOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
+        if isinstance(self.invariants, bool):
+            object.__setattr__(self, "invariants", "project" if self.invariants else "ignore")
+        one_of("invariants", self.invariants, ("project", "impose", "ignore"))
         one_of("algebraic", self.algebraic, ("lu", "qr", "svd"))
         one_of("differential", self.differential, ("lu", "qr"))
         one_of("selector", self.selector, ("every", "adaptive"))

@@ -37,13 +37,13 @@ EVERY, ADAPTIVE = 0, 1
 NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM = range(6)
 
 
-TRIPLETS = ("a1", "a2", "a3", "f1", "f2", "jd", "ed")
+TRIPLETS = ("a1", "a2", "a3", "f1", "f2", "f4", "jd", "ed")
 ALGEBRA = layout(
     arrays=[
         *LINEAR_ALGEBRA,
         # rows and columns of the blocks
         "d_row",  # kinematic, dynamic and force-element equations
-        "c1_row", "c2_row", "c3_row", "Y", "free", "V", "Z",
+        "c1_row", "c2_row", "c3_row", "c4_row", "Y", "free", "V", "Z",
         "p_of_z",  # place of z_j among the kinematic equations, or −1 for contact points
         "multiplier_of_free",  # row of F2 belonging to a free multiplier, or −1
         "element_of_free",  # place of a free variable's own differential equation, or −1
@@ -57,13 +57,15 @@ ALGEBRA = layout(
         "real_block", "complex_block",  # QR of the differential part; complex systems as real ones of twice the size
         "rhs1", "rhs2", "rhs3", "part", "rd", "y", "yr", "yi", "double_rhs", "double_solution",
         "rhs1_3", "rhs2_3", "rhs3_3", "part3", "rd3",  # the same for three columns
+        "EI", "gram", "gram_pivots", "rhs4",  # projection onto invariants: their derivatives along X
         "kept_v", "kept_z",  # pivots for which the selectors were computed: 1 for dependent variables
     ],
     reals=["threshold", "gamma", "alpha", "beta"],
     wholes=[
         "algebraic", "differential", "strategy",  # LU, QR, SVD; LU, QR; EVERY, ADAPTIVE
         "step_over",  # pass isolated points where the rank changes
-        "n", "n_rows", "n_d", "n_kinematic", "n_1", "n_2", "n_3", "n_Y", "n_free", "n_V", "n_Z", "n_most", "n_nonzeros",
+        "n", "n_rows", "n_d", "n_kinematic", "n_1", "n_2", "n_3", "n_4", "n_Y", "n_free", "n_V", "n_Z", "n_most",
+        "n_nonzeros",
         *(f"n_{name}" for name in TRIPLETS),
         "n_f",  # size of the differential part
         "have_selectors", "rank1", "rank2", "rank3",  # −1 before the first decomposition
@@ -84,7 +86,7 @@ def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
         out[members] = np.arange(len(members))
         return out
 
-    in_d, in_1, in_2, in_3 = (place(r, m) for r in (d_row, blocks.F1, blocks.F2, blocks.F3))
+    in_d, in_1, in_2, in_3, in_4 = (place(r, m) for r in (d_row, blocks.F1, blocks.F2, blocks.F3, blocks.F4))
     in_Y, in_V, in_Z, in_p = (place(c, n) for c in (blocks.Y, blocks.V, blocks.Z, blocks.P))
 
     def triplets(mask: np.ndarray, local_row: np.ndarray, local_column: np.ndarray | None = None) -> np.ndarray:
@@ -99,10 +101,11 @@ def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
         "a3": triplets(in_3[rows] >= 0, in_3, in_Z),
         "f1": triplets((in_1[rows] >= 0) & (in_Y[columns] < 0), in_1),
         "f2": triplets((in_2[rows] >= 0) & (in_V[columns] < 0), in_2),
+        "f4": triplets(in_4[rows] >= 0, in_4),
         "jd": triplets(in_d[rows] >= 0, in_d),
         "ed": np.ascontiguousarray([e_where + len(rows), in_d[e_rows[e_where]], e_columns[e_where]], dtype=np.int64),
     }
-    n1, n2, n3 = len(blocks.F1), len(blocks.F2), len(blocks.F3)
+    n1, n2, n3, n4 = len(blocks.F1), len(blocks.F2), len(blocks.F3), len(blocks.F4)
     nY, nV, nZ, n_free, n_d = len(blocks.Y), len(blocks.V), len(blocks.Z), len(blocks.free), len(d_row)
     most = n_free + nV + nZ  # columns of X if all constraints were redundant
     n_f = n_free + (nV - n2) + (nZ - n3)
@@ -116,8 +119,9 @@ def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
         dict(
             **addresses, own=0, state=0,
             d_row=as_indices(d_row), c1_row=as_indices(blocks.F1), c2_row=as_indices(blocks.F2),
-            c3_row=as_indices(blocks.F3), Y=as_indices(blocks.Y), free=as_indices(blocks.free), V=as_indices(blocks.V),
-            Z=as_indices(blocks.Z), p_of_z=as_indices(in_p[blocks.Z]),
+            c3_row=as_indices(blocks.F3), c4_row=as_indices(blocks.F4), Y=as_indices(blocks.Y),
+            free=as_indices(blocks.free), V=as_indices(blocks.V), Z=as_indices(blocks.Z),
+            p_of_z=as_indices(in_p[blocks.Z]),
             multiplier_of_free=as_indices(np.where(is_multiplier, np.cumsum(is_multiplier) - 1, -1)),
             element_of_free=as_indices(np.where(is_multiplier, -1, element)),
             **nonzeros, **{f"n_{name}": count for name, count in counts.items()},
@@ -133,6 +137,7 @@ def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             rhs1_3=np.zeros((n1, 3)), rhs2_3=np.zeros((n2, 3)), rhs3_3=np.zeros((n3, 3)),
             part3=np.zeros((max(nY, nV, nZ, 1), 3)),
             double_rhs=np.zeros(2 * most), double_solution=np.zeros(2 * most),
+            EI=np.zeros((n4, most)), gram=np.zeros((n4, n4)), gram_pivots=np.zeros(n4, np.int64), rhs4=np.zeros(n4),
             kept_v=np.full(nV, -1), kept_z=np.full(nZ, -1),
             cost=_cost((n1, nY), (n2, nV), (n3, nZ), n_d, n_f, counts),
             threshold=options.rank_threshold, gamma=0.0, alpha=0.0, beta=0.0,
@@ -140,8 +145,9 @@ def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             differential={"lu": LU, "qr": QR}[options.differential],
             strategy={"every": EVERY, "adaptive": ADAPTIVE}[options.selector],
             step_over=int(options.singular == "step over"),
-            n=n, n_rows=m, n_d=n_d, n_kinematic=len(blocks.kinematic), n_1=n1, n_2=n2, n_3=n3, n_Y=nY, n_free=n_free,
-            n_V=nV, n_Z=nZ, n_most=most, n_f=n_f, have_selectors=0, rank1=-1, rank2=-1, rank3=-1, trouble=NONE,
+            n=n, n_rows=m, n_d=n_d, n_kinematic=len(blocks.kinematic), n_1=n1, n_2=n2, n_3=n3, n_4=n4, n_Y=nY,
+            n_free=n_free, n_V=nV, n_Z=nZ, n_most=most, n_f=n_f,
+            have_selectors=0, rank1=-1, rank2=-1, rank3=-1, trouble=NONE,
             singular=-1,
         ),
     )  # fmt: skip
@@ -622,6 +628,38 @@ def solve_stages(la, R, D):
 
 @device
 def correct(la, F, out):
-    """The constraint rows alone: y_f = 0."""
+    """The constraint rows alone, y_f = 0; then the smallest y_f that also satisfies the invariants of F4."""
     particular(la, F, out)
+    n_4, n_f = la.n_4, la.n_f
+    if n_4 == 0:
+        return True
+    nz, f4, c4 = vec(la.nonzeros, la.n_nonzeros), imat(la.f4, 3, la.n_f4), ivec(la.c4_row, n_4)
+    X, EI, gram, rhs = mat(la.X, la.n, la.n_most), mat(la.EI, n_4, la.n_most), mat(la.gram, n_4, n_4), vec(la.rhs4, n_4)
+    for i in range(n_4):
+        rhs[i] = -F[c4[i]]
+        for c in range(n_f):
+            EI[i, c] = 0.0
+    for k in range(la.n_f4):
+        value, i, j = nz[f4[0, k]], f4[1, k], f4[2, k]
+        rhs[i] -= value * out[j]
+        for c in range(n_f):
+            EI[i, c] += value * X[j, c]
+    for i in range(n_4):
+        for j in range(n_4):
+            total = 0.0
+            for c in range(n_f):
+                total += EI[i, c] * EI[j, c]
+            gram[i, j] = total
+    pivots = ivec(la.gram_pivots, n_4)
+    if lu.factor(gram, pivots, n_4) != 0:
+        return True  # an equilibrium: no direction changes the invariants
+    lu.substitute(gram, pivots, rhs, n_4)
+    for i in range(la.n):
+        total = 0.0
+        for c in range(n_f):
+            along = 0.0
+            for k in range(n_4):
+                along += EI[k, c] * rhs[k]
+            total += X[i, c] * along
+        out[i] += total
     return True
