@@ -205,6 +205,26 @@ def check(
 
 
 @app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="Whose results: geoms.")],
+    plot: Annotated[Path | None, typer.Option(help="Draw the figures into this folder.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter intervals and fewer tolerances.")] = False,
+) -> None:
+    """Print our results beside the published ones of a paper."""
+    if plot is not None and plot.exists() and not plot.is_dir():
+        raise OptionError(f"'{plot}' is not a folder")
+    from dalembert.studies import reproduce as sections
+
+    for section in sections(paper, quick=quick):
+        typer.echo(f"{section}\n")
+        if plot is not None:
+            with _writing(plot):
+                path = section.save(plot)
+            if path is not None:
+                typer.echo(f"The picture is in {path}\n")
+
+
+@app.command()
 def info() -> None:
     """Print versions, and where compiled code is kept."""
     import platform

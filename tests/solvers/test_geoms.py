@@ -146,6 +146,26 @@ def test_linear_algebra_is_cheaper_than_the_dense_form():
     assert per_step[0] < per_step[1]
 
 
+@pytest.mark.parametrize("algebraic", ["lu", "svd"])
+def test_singular_positions_are_reported_by_name(algebraic):
+    """The chain of four-bar linkages is stretched at t = 0.7144, where cranks and couplers are in one line."""
+    problem = da.problems.four_bar_chain(2)
+    with pytest.raises(da.SingularConfiguration, match=r"'(crank|coupler)[012]'.*become dependent") as error:
+        problem.simulate(method=da.Geoms(algebraic=algebraic), rtol=1e-8, atol=1e-8)
+    assert error.value.solution.t[-1] == pytest.approx(0.714355529293, abs=0.02)
+
+
+@pytest.mark.parametrize("algebraic", ["lu", "svd"])
+@pytest.mark.parametrize("n", [2, 4, 40])
+def test_singular_positions_are_stepped_over(n, algebraic):
+    """To t = 10, through some ten singular positions, on the branch of the motion."""
+    problem = da.problems.four_bar_chain(n)
+    method = da.Geoms(algebraic=algebraic, singular="step over")
+    sol = problem.simulate(method=method, rtol=1e-8, atol=1e-8)
+    assert problem.error(sol) < 1e-5
+    assert sol.max_residual("position") < 1e-9
+
+
 def test_semidefinite_mass():
     model = da.EquationsOfMotion(p=["x", "y"], mass=[2.0, 0.0], force=[0, -3.0], holonomic=lambda s: [s.x - s.y])
     sol = da.simulate(model, (0, 2), p0=[0, 0], method=da.Geoms(), rtol=1e-9, atol=1e-9)
@@ -185,7 +205,6 @@ def test_untraceable_force():
         (dict(formulation="index2"), "did you mean 'index1'"),
         (dict(invariants="force"), "'project', 'impose', 'ignore'"),
         (dict(corrections=-1), "negative"),
-        (dict(singular="step over"), "needs algebraic='svd'"),
         (dict(rank_threshold=0.0), "between 0 and 1"),
         (dict(accelerations="none"), "'auto', 'eliminated', 'unknown'"),
     ],

@@ -37,7 +37,7 @@ class System:
     def n(self) -> int:
         return self.x.numel()
 
-    @property
+    @cached_property
     def leading_is_constant(self) -> bool:
         """Whether E depends neither on x nor on t, parameters or inputs that move."""
         graph = self.model.graph

@@ -28,6 +28,8 @@ from dalembert.solvers import status
 
 #: accepted steps that must bring the simulation forward by a millionth of the interval
 PATIENCE = 10_000
+#: accepted points that are remembered
+RECENT = 400
 #: vectors that belong to a formulation, not to the model
 INTERNAL = ("eta", "a")
 #: restarts by one event at practically the same time after which it is taken to accumulate
@@ -51,6 +53,7 @@ class Run:
         self.counts = np.zeros(len(events), int)
         self.finished_by: str | None = None
         self.last_restart = t0
+        self.recent: deque[tuple[float, np.ndarray]] = deque(maxlen=RECENT)  # points to extrapolate from
         self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
         self.bar: Callable[[float], None] | None = None
         self.checkpoint: Path | None = None
@@ -136,7 +139,29 @@ class Run:
                 continue
             if reason == status.EVENT_FAILED:
                 raise self._event_failure(float(self.stepper.scan.failed[0]), self.stepper.scan.out)
+            if self._step_over(reason, end):
+                continue
             raise self.stepper.explain(reason)
+
+    def _step_over(self, reason: int, end: float) -> bool:
+        """Pass a singular position, if that stopped the method and its options say so. Returns whether it did."""
+        wanted = getattr(self.stepper, "wants_to_step_over", None)
+        if wanted is None or not wanted(reason) or len(self.recent) < 2:
+            return False
+        from dalembert.simulation.singular import beyond
+
+        found = beyond(self.model, self.stepper, list(self.recent), end)
+        if found is None:
+            return False
+        t, x, x_dot, coefficients = found
+        self._keep(np.array([t]), np.array([t - self._reached()]), coefficients[None])
+        smooth = list(self.recent)  # the motion goes on: these points may be needed again
+        self._jump(x)
+        self.recent.extend(smooth)
+        if t != end:
+            self.stepper.start(t, x, x_dot, end, None)
+            self._set_event_values(t, x, None)
+        return True
 
     def _must_progress(self) -> None:
         """Raise if the last PATIENCE steps got nowhere: a chattering force, a singularity in disguise."""
@@ -319,6 +344,7 @@ class Run:
             return
         self.end_x = c[-1, 0]
         self.end_t = float(t[-1])
+        self.recent.extend((float(t[k]), c[k, 0].copy()) for k in range(max(0, len(t) - RECENT), len(t)))
         self.steps += len(t)
         if self.dense or self.t_eval is None:
             self.chunks.append((t, h, c))
@@ -333,6 +359,7 @@ class Run:
         self.next_output = last
 
     def _jump(self, x: np.ndarray) -> None:
+        self.recent.clear()
         self.restarts.append(self.steps)
         self.restart_x.append(x.copy())
         self.end_x = x.copy()

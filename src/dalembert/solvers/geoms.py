@@ -46,7 +46,7 @@ class Geoms(RadauOptions):
     differential: str = "lu"  # the rest by "lu" or "qr"
     selector: str = "every"  # selectors with every Jacobian, or "adaptive": kept while the pivots stay
     corrections: int = 1  # of the constraints at every accepted point; each costs one evaluation
-    singular: str = "stop"  # where the rank of the constraints changes; or "step over" isolated points
+    singular: str = "stop"  # at singular positions, or "step over" isolated ones on the branch of the motion
     accelerations: str = "auto"  # v' in the constraints: "eliminated" by M⁻¹ or an "unknown" (semi-definite M)
     rank_threshold: float = 1e-11  # pivots and singular values below this fraction of the largest count as zero
     newton_iterations: int = 10  # at most
@@ -64,10 +64,6 @@ class Geoms(RadauOptions):
         one_of("accelerations", self.accelerations, ("auto", "eliminated", "unknown"))
         require(self.corrections >= 0, f"corrections={self.corrections} must not be negative")
         require(0 < self.rank_threshold < 1, f"rank_threshold={self.rank_threshold} must lie between 0 and 1")
-        require(
-            self.singular == "stop" or self.algebraic == "svd",
-            "singular='step over' needs algebraic='svd', the only decomposition that can be trusted with ranks",
-        )
 
     def system(self, model: Model) -> ProjectedSystem:
         """The formulation this method integrates."""

@@ -9,6 +9,18 @@ True
 from __future__ import annotations
 
 from .peers import PEERS, available_peers
+from .reproduce import REPRODUCTIONS, Section, reproduce
 from .work_precision import METHODS, Row, Skipped, Study, work_precision
 
-__all__ = ["METHODS", "PEERS", "Row", "Skipped", "Study", "available_peers", "work_precision"]
+__all__ = [
+    "METHODS",
+    "PEERS",
+    "REPRODUCTIONS",
+    "Row",
+    "Section",
+    "Skipped",
+    "Study",
+    "available_peers",
+    "reproduce",
+    "work_precision",
+]

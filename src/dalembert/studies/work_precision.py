@@ -21,10 +21,12 @@ import numpy as np
 
 from dalembert.errors import OptionError, SimulationError
 from dalembert.problems import Problem, catalogue
-from dalembert.solvers import Radau5
+from dalembert.solvers import Geoms, Radau5
 
 #: Methods by label; a method joins all studies by being named here.
 METHODS: dict[str, Callable[[], Any]] = {
+    "geoms": lambda: Geoms(),
+    "geoms index1": lambda: Geoms(formulation="index1"),
     "radau5 ggl": lambda: Radau5(formulation="ggl"),
     "radau5 index1": lambda: Radau5(formulation="index1"),
     "radau5 index2": lambda: Radau5(formulation="index2"),

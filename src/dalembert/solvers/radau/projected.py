@@ -34,7 +34,11 @@ from dalembert.solvers.status import Count
 EVERY, ADAPTIVE = 0, 1
 
 # why decompose returned False (la.trouble)
-NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM = range(6)
+NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR = range(7)
+
+#: when the smallest singular value or pivot of the position constraints falls below this fraction of what it was at the
+#: start, a singular position that is to be stepped over is near
+ANNOUNCED = 0.03
 
 
 TRIPLETS = ("a1", "a2", "a3", "f1", "f2", "f4", "jd", "ed")
@@ -60,10 +64,13 @@ ALGEBRA = layout(
         "EI", "gram", "gram_pivots", "rhs4",  # projection onto invariants: their derivatives along X
         "kept_v", "kept_z",  # pivots for which the selectors were computed: 1 for dependent variables
     ],
-    reals=["threshold", "gamma", "alpha", "beta"],
+    reals=[
+        "threshold", "gamma", "alpha", "beta",
+        "near",  # ANNOUNCED if singular positions are to be stepped over, or 0
+        "reference",  # the smallest value at the start
+    ],
     wholes=[
         "algebraic", "differential", "strategy",  # LU, QR, SVD; LU, QR; EVERY, ADAPTIVE
-        "step_over",  # pass isolated points where the rank changes
         "n", "n_rows", "n_d", "n_kinematic", "n_1", "n_2", "n_3", "n_4", "n_Y", "n_free", "n_V", "n_Z", "n_most",
         "n_nonzeros",
         *(f"n_{name}" for name in TRIPLETS),
@@ -141,10 +148,10 @@ def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             kept_v=np.full(nV, -1), kept_z=np.full(nZ, -1),
             cost=_cost((n1, nY), (n2, nV), (n3, nZ), n_d, n_f, counts),
             threshold=options.rank_threshold, gamma=0.0, alpha=0.0, beta=0.0,
+            near=ANNOUNCED if options.singular == "step over" else 0.0, reference=0.0,
             algebraic={"lu": LU, "qr": QR, "svd": SVD}[options.algebraic],
             differential={"lu": LU, "qr": QR}[options.differential],
             strategy={"every": EVERY, "adaptive": ADAPTIVE}[options.selector],
-            step_over=int(options.singular == "step over"),
             n=n, n_rows=m, n_d=n_d, n_kinematic=len(blocks.kinematic), n_1=n1, n_2=n2, n_3=n3, n_4=n4, n_Y=nY,
             n_free=n_free, n_V=nV, n_Z=nZ, n_most=most, n_f=n_f,
             have_selectors=0, rank1=-1, rank2=-1, rank3=-1, trouble=NONE,
@@ -236,6 +243,13 @@ def decompose_constraints(la):
     rank1 = decompose_block(b1, la.algebraic, la.threshold)
     missing1, missing2, missing3 = la.n_1 - rank1, la.n_2 - rank2, la.n_3 - rank3
     la.trouble = NONE
+    if la.near > 0.0 and rank3 > 0:
+        smallest = vec(b3.values, la.n_3)[rank3 - 1]
+        if la.reference == 0.0:
+            la.reference = smallest
+        if smallest < la.near * la.reference or la.rank3 > rank3:
+            la.trouble = NEAR
+            return False
     if la.algebraic != SVD:
         if missing3 > 0:
             la.trouble = DEFICIENT_3
@@ -245,10 +259,10 @@ def decompose_constraints(la):
             la.trouble = DEFICIENT_1
         return la.trouble == NONE
     changed = la.rank1 >= 0 and (la.rank1 != rank1 or la.rank2 != rank2 or la.rank3 != rank3)
-    if changed and la.step_over == 0:
+    if changed:
         la.trouble = CHANGED
         return False
-    if not changed and la.n_1 > 0 and (missing1 != missing2 or missing3 > missing2):
+    if la.n_1 > 0 and (missing1 != missing2 or missing3 > missing2):
         la.trouble = NOT_UNIFORM
         return False
     if la.rank1 < 0:

@@ -9,20 +9,57 @@ from dalembert.solvers import status as codes
 from dalembert.solvers.radau import projected
 from dalembert.solvers.radau.stepper import RadauStepper
 
+#: singular values of a constraint block below this fraction of the largest explain why steps got lost
+NEARLY_DEPENDENT = 0.02
+
 
 class ProjectedStepper(RadauStepper):
     """A run of GEOMS."""
 
+    def wants_to_step_over(self, status: int) -> bool:
+        """Whether the kernel stopped because a singular position is near, and the options say to pass it."""
+        if not float(self.algebra.near):
+            return False
+        if status in (codes.STEP_TOO_SMALL, codes.SINGULAR):  # tight tolerances fail before the position is announced
+            return bool(self._dependent_rows(NEARLY_DEPENDENT))
+        return status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == projected.NEAR
+
+    def regularity(self, x: np.ndarray) -> float:
+        """Smallest singular value of the constraints on position level at x, redundancy left out."""
+        blocks = self.system.blocks
+        rows, columns = self.compiled.jacobian_pattern
+        nonzeros = np.zeros(int(self.algebra.n_nonzeros))
+        both = np.concatenate([x, np.zeros_like(x)])
+        if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
+            return 0.0
+        J = np.zeros((len(self.system.equations), self.system.n))
+        J[rows, columns] = nonzeros[: len(rows)]
+        block = J[np.ix_(blocks.F3, blocks.Z)]
+        scale = np.abs(block).max(axis=1, initial=0)
+        scale[scale == 0] = 1
+        S = np.linalg.svd(block / scale[:, None], compute_uv=False)
+        rank = int(self.algebra.rank3) if int(self.algebra.rank3) > 0 else len(S)
+        return float(S[rank - 1]) if len(S) else 1.0
+
     def explain(self, status: int) -> Exception:
+        t = self.t
+        near = status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == projected.NEAR
+        if near or status in (codes.STEP_TOO_SMALL, codes.SINGULAR):
+            names = self._dependent_rows(NEARLY_DEPENDENT) or ("some constraints" if near else "")
+            if names:
+                return SingularConfiguration(
+                    f"the mechanism comes close to a singular position at t = {t:.9g}: {names} become dependent there, "
+                    "and multipliers may grow without bound. Geoms(singular='step over') passes isolated ones."
+                )
         if status != codes.RANK_DEFICIENT:
             return super().explain(status)
-        la, t = self.algebra, self.t
+        la = self.algebra
         trouble = int(la.trouble)
-        names = self._dependent_rows()
+        names = self._dependent_rows(max(float(la.threshold), 1e-9)) or "some constraints"
         if trouble == projected.CHANGED:
             return SingularConfiguration(
-                f"the rank of the constraints changes at t = {t:.9g}: {names} become dependent, a singular position. "
-                "Geoms(algebraic='svd', singular='step over') passes isolated ones on the branch of the motion."
+                f"the rank of the constraints changes at t = {t:.9g}: {names} become dependent or independent, a "
+                "singular position. Geoms(singular='step over') passes isolated ones on the branch of the motion."
             )
         if trouble == projected.NOT_UNIFORM:
             missing = [int(block.rows) - int(block.rank) for block in (la.b1, la.b2, la.b3)]
@@ -40,14 +77,14 @@ class ProjectedStepper(RadauStepper):
             "Geoms(algebraic='svd')."
         )
 
-    def _dependent_rows(self) -> str:
-        """The rows that dominate the left null space of the first block that lost rank, by name."""
-        la, state, blocks = self.algebra, self.state, self.system.blocks
+    def _dependent_rows(self, threshold: float) -> str:
+        """The rows that dominate the left null space of the first block that is deficient, by name; "" if none is."""
+        state, blocks = self.state, self.system.blocks
         rows, columns = self.compiled.jacobian_pattern
-        nonzeros = np.zeros(len(la.nonzeros))
+        nonzeros = np.zeros(int(self.algebra.n_nonzeros))
         both = np.concatenate([state.x, state.x_dot])
         if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
-            return "some constraints"
+            return ""
         J = np.zeros((len(self.system.equations), self.system.n))
         J[rows, columns] = nonzeros[: len(rows)]
         for members, unknowns in ((blocks.F3, blocks.Z), (blocks.F2, blocks.V), (blocks.F1, blocks.Y)):
@@ -57,10 +94,10 @@ class ProjectedStepper(RadauStepper):
             scale = np.abs(block).max(axis=1)
             scale[scale == 0] = 1
             U, S, _ = np.linalg.svd(block / scale[:, None])
-            small = np.concatenate([S, np.zeros(len(members) - len(S))]) <= max(la.threshold, 1e-9) * max(S[0], 1e-300)
+            small = np.concatenate([S, np.zeros(len(members) - len(S))]) <= threshold * max(S[0], 1e-300)
             if not small.any():
                 continue
             weight = np.abs(U[:, small]).max(axis=1)
             guilty = [i for i in np.argsort(-weight, kind="stable")[:4] if weight[i] > 0.1 * weight.max()]
             return ", ".join(self.system.equations[members[i]] for i in sorted(guilty))
-        return "some constraints"
+        return ""

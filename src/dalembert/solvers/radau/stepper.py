@@ -78,7 +78,13 @@ class RadauStepper:
 
     @property
     def counters(self) -> dict[str, int]:
-        return counters(self.state.count)
+        counts = counters(self.state.count)
+        # a constant mass matrix is evaluated once; otherwise it comes with the Jacobian
+        constant = self.system.leading_is_constant
+        counts["mass_evaluations"] = (
+            min(1, counts["jacobian_evaluations"]) if constant else counts["jacobian_evaluations"]
+        )
+        return counts
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         state = self.state

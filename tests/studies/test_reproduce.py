@@ -1,0 +1,68 @@
+"""Published results beside ours."""
+
+import pytest
+from typer.testing import CliRunner
+
+from dalembert import studies
+from dalembert.cli import app
+from dalembert.errors import OptionError
+from dalembert.studies.reproduce_geoms import COUNTERS, PUBLISHED, SELECTORS, counters
+
+PNG = b"\x89PNG"
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_the_quick_reproduction_prints_published_and_own_numbers_and_draws(tmp_path):
+    folder = tmp_path / "new" / "figures"
+    result = run("reproduce", "geoms", "--quick", "--plot", folder)
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines()]
+    published = next(k for k, line in enumerate(lines) if line[4:6] == ["published", "187"])
+    own = next(counters())
+    assert lines[published + 1][4:7] == ["ours,", "every", str(own.ours["NACCPT"])]
+    assert lines[published + 1][-1] == f"{own.ratio:.2f}"
+    for text in ("Tables 3 and 4", "Figure 1", "Figures 2 and 3", "Figure 4", "Figure 5", "Figure 8", "radau5 ggl"):
+        assert text in result.stdout
+    pictures = {path.name: path for path in folder.iterdir()}
+    assert set(pictures) == {"figure_1.png", "figures_2_3.png", "figure_4.png", "figure_5.png", "figure_8.png"}
+    for path in pictures.values():
+        assert path.read_bytes().startswith(PNG)
+        assert str(path) in result.stdout
+
+
+def test_steps_are_at_most_15_percent_more_than_published():
+    rows = list(counters())
+    assert {(row.v0, row.tolerance, row.selector) for row in rows} == {
+        (*key, s) for key in PUBLISHED for s in SELECTORS
+    }
+    for row in rows:
+        assert row.ratio <= 1.15, row
+        assert set(row.ours) == set(row.published) == set(COUNTERS)
+
+
+def test_adaptive_selectors_change_when_the_pendulum_passes_45_degrees_as_published():
+    # the paper: one at the start, one for each passage (none and 12), and one for each failure to converge
+    for row in counters():
+        passages = 0 if row.v0 == 2.8 else 12
+        assert row.published["NSEL"] == 1 + passages + row.published["NCRJCT"]
+        if row.selector == "adaptive":
+            assert row.ours["NSEL"] == 1 + passages + row.ours["NCRJCT"]
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(OptionError, match="did you mean 'geoms'"):
+        studies.reproduce("geom")
+    result = run("reproduce", "geom")
+    assert result.exit_code == 1
+    assert "did you mean 'geoms'" in result.stderr
+
+
+def test_a_file_is_no_folder(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    result = run("reproduce", "geoms", "--plot", file)
+    assert result.exit_code == 1
+    assert "is not a folder" in result.stderr
