@@ -49,7 +49,6 @@ class Geoms(RadauOptions):
     singular: str = "stop"  # at singular positions, or "step over" isolated ones on the branch of the motion
     accelerations: str = "auto"  # v' in the constraints: "eliminated" by M⁻¹ or an "unknown" (semi-definite M)
     rank_threshold: float = 1e-11  # pivots and singular values below this fraction of the largest count as zero
-    newton_iterations: int = 10  # at most
 
     def __post_init__(self) -> None:
         super().__post_init__()
