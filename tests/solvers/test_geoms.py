@@ -137,13 +137,16 @@ def test_redundant_rod_has_the_smallest_multipliers():
         da.simulate(model, method=da.Geoms(), **common)
 
 
-def test_linear_algebra_is_cheaper_than_the_dense_form():
-    """Two- to threefold fewer operations per accepted step than the dense index-1 form on Andrews' mechanism."""
+@pytest.mark.parametrize(("matrix", "factor"), [("start", 1.15), ("stage2", 1.75)])
+def test_linear_algebra_is_cheaper_than_the_dense_form(matrix, factor):
+    """Fewer operations in all than the dense index-1 form, which eliminates positions, on Andrews' mechanism."""
     problem = da.problems.andrews()
-    projected = problem.simulate(method=da.Geoms(newton_matrix="stage2"), rtol=1e-7, atol=1e-7).stats
-    dense = problem.simulate(method=da.Radau5(formulation="index1"), rtol=1e-7, atol=1e-7).stats
-    per_step = [s.linear_algebra_operations / (s.accepted + s.rejected) for s in (projected, dense)]
-    assert per_step[0] < per_step[1]
+    for tolerance in (1e-6, 1e-7, 1e-8):
+        projected, dense = (
+            problem.simulate(method=method, rtol=tolerance, atol=tolerance).stats.linear_algebra_operations
+            for method in (da.Geoms(newton_matrix=matrix), da.Radau5(formulation="index1"))
+        )
+        assert dense > factor * projected
 
 
 @pytest.mark.parametrize("algebraic", ["lu", "svd"])
