@@ -73,7 +73,13 @@ class Graph:
 
     @property
     def parameter_values(self) -> np.ndarray:
-        return np.concatenate([np.ravel(value) for value in self.parameters.values()] or [np.zeros(0)])
+        """All parameters as one vector, not to be written."""
+        known = self.__dict__.get("_parameter_values")
+        if known is None or known[0] is not self.parameters:
+            values = np.concatenate([np.ravel(value) for value in self.parameters.values()] or [np.zeros(0)])
+            values.flags.writeable = False
+            known = self._parameter_values = (self.parameters, values)
+        return known[1]
 
     # -- namespaces ------------------------------------------------------------------------------------------------
 

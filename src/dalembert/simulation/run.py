@@ -53,7 +53,7 @@ class Run:
         self.counts = np.zeros(len(events), int)
         self.finished_by: str | None = None
         self.last_restart = t0
-        self.recent: deque[tuple[float, np.ndarray]] = deque(maxlen=RECENT)  # points to extrapolate from
+        self.recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
         self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
         self.bar: Callable[[float], None] | None = None
         self.checkpoint: Path | None = None
@@ -146,11 +146,12 @@ class Run:
     def _step_over(self, reason: int, end: float) -> bool:
         """Pass a singular position, if that stopped the method and its options say so. Returns whether it did."""
         wanted = getattr(self.stepper, "wants_to_step_over", None)
-        if wanted is None or not wanted(reason) or len(self.recent) < 2:
+        recent = [(float(t), x) for times, points in self.recent for t, x in zip(times, points, strict=True)]
+        if wanted is None or not wanted(reason) or len(recent) < 2:
             return False
         from dalembert.simulation.singular import beyond
 
-        found = beyond(self.model, self.stepper, list(self.recent), end)
+        found = beyond(self.model, self.stepper, recent[-RECENT:], end)
         if found is None:
             return False
         t, x, x_dot, coefficients = found
@@ -344,7 +345,9 @@ class Run:
             return
         self.end_x = c[-1, 0]
         self.end_t = float(t[-1])
-        self.recent.extend((float(t[k]), c[k, 0].copy()) for k in range(max(0, len(t) - RECENT), len(t)))
+        self.recent.append((t[-RECENT:], c[-RECENT:, 0]))
+        while len(self.recent) > 1 and sum(len(times) for times, _ in self.recent) - len(self.recent[0][0]) >= RECENT:
+            self.recent.popleft()
         self.steps += len(t)
         if self.dense or self.t_eval is None:
             self.chunks.append((t, h, c))
