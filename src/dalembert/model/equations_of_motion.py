@@ -268,8 +268,8 @@ class EquationsOfMotion(Model):
             else:
                 matrix = None
                 with contextlib.suppress(Exception):  # it need not be defined everywhere
-                    matrix = call_with_numbers(function.python, graph.sample_points(("p", "s"), {})[seed])
-                    skew = matrix - matrix.T
+                    found = call_with_numbers(function.python, graph.sample_points(("p", "s"), {})[seed])
+                    skew, matrix = found - found.T, found
             if matrix is None or not np.isfinite(matrix).all():
                 continue
             if np.abs(skew).max(initial=0) > 1e-9 * np.abs(matrix).max(initial=0):
