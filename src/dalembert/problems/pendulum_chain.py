@@ -125,8 +125,7 @@ def full_mass(phi, inertia, coupling: np.ndarray, diagonal: np.ndarray) -> np.nd
     entries = np.empty((N, N), dtype=object)
     for i in range(N):
         entries[i, i] = inertia * diagonal[i]
-        for j in range(i):
-            entries[i, j] = entries[j, i] = inertia * coupling[i] * np.cos(phi[i] - phi[j])
+        entries[i, :i] = entries[:i, i] = inertia * coupling[i] * np.cos(phi[i] - phi[:i])
     return entries
 
 
