@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FORMULATIONS = ("strangeness-free", "index1")
 #: residuals of constraints need not be corrected below this fraction of the absolute tolerance
-CORRECTED = 1e-2
+CORRECTED = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
