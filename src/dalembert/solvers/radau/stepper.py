@@ -11,15 +11,11 @@ from dalembert.errors import FunctionFailed, SimulationError, SingularMatrix, St
 from dalembert.linalg.lu import null_vector
 from dalembert.model import Model
 from dalembert.solvers import status as codes
+from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import EventScan
 from dalembert.solvers.method import Tolerances, counters
 from dalembert.solvers.ports import Ports
 from dalembert.solvers.radau import core
-
-#: a kernel call should not take much longer than this many steps, so that Ctrl-C and progress bars stay responsive
-CAPACITY = 512
-#: nor should its buffer hold much more than this many numbers
-BUFFER_NUMBERS = 2_000_000
 
 
 class RadauStepper:
@@ -59,10 +55,7 @@ class RadauStepper:
             theta=theta,
             n_parameters=len(theta) - 3 * len(model.inputs),
         )
-        capacity = max(2, min(CAPACITY, BUFFER_NUMBERS // (4 * n)))
-        self.buffer = core.Buffer(
-            np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, 4, n)), np.zeros(1, np.int64)
-        )
+        self.buffer = new_buffer(4, n)
         n_events = events.n_out if events else 0
         self.scan = EventScan(np.zeros((samples + 1, n_events)), np.zeros(n), np.zeros(max(n_events, 1)), np.zeros(1))
 
@@ -116,9 +109,7 @@ class RadauStepper:
         return core.radau(self.algebra.address, self.ports, self.state.record, self.control, self.buffer, self.scan)
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        used = int(self.buffer.used[0])
-        self.buffer.used[0] = 0
-        return self.buffer.t[:used].copy(), self.buffer.h[:used].copy(), self.buffer.coefficients[:used].copy()
+        return collect(self.buffer)
 
     # -- explanations ----------------------------------------------------------------------------------------------
 
