@@ -28,6 +28,7 @@ _HOME = {
     "simulate": "simulation",
     "Solution": "solution",
     "Geoms": "solvers",
+    "Hem5": "solvers",
     "Radau5": "solvers",
     "DalembertError": "errors",
     "ModelError": "errors",
@@ -45,6 +46,7 @@ _HOME = {
     "UntraceableError": "errors",
     "UntraceableWarning": "errors",
     "InitialValuesCorrected": "errors",
+    "StepMissedTolerance": "errors",
 }
 _ROOMS = ("problems", "studies")
 

@@ -112,15 +112,12 @@ def _build(model: EquationsOfMotion) -> DescriptorForm:
         model=model,
         slices=slices,
         variables=tuple(name for kind in kinds for name in graph.vectors[kind]),
-        constraint_names=(
-            *(f"holonomic constraint '{name}'" for name in graph.vectors["lam"]),
-            *(f"nonholonomic constraint '{name}'" for name in graph.vectors["mu"]),
-        ),
+        constraint_names=(*graph.vectors["lam"], *graph.vectors["mu"]),
         x=ca.vertcat(*(graph.symbol[kind] for kind in kinds)),
         p_dot=hidden.p_dot,
         force=graph.value("force"),
         r_dot=graph.value("dynamics") if graph.size("r") else ca.SX(0, 1),
-        mass=ca.sparsify(graph.value("mass")),
+        mass=_symmetric_pattern(ca.sparsify(graph.value("mass"))),
         constraint=ca.sparsify(ca.vertcat(hidden.GZ, hidden.HZ)),
         constraint_rate=rate,
         position=hidden.g,
@@ -128,6 +125,11 @@ def _build(model: EquationsOfMotion) -> DescriptorForm:
         friction=friction,
         dynamics_read_multipliers=bool(graph.size("r") and n_m) and reads_multipliers(graph, "dynamics"),
     )
+
+
+def _symmetric_pattern(M: ca.SX) -> ca.SX:
+    """The matrix with nonzeros wherever it or its transpose has some."""
+    return ca.project(M, M.sparsity() + M.sparsity().T)
 
 
 def reads_multipliers(graph: Graph, role: str) -> bool:
@@ -142,6 +144,6 @@ def reads_multipliers(graph: Graph, role: str) -> bool:
             call_with_numbers(function.python, point)
         except UnknownName:
             return True
-        except Exception:  # noqa: S112 (it need not be defined everywhere)
+        except Exception:  # it need not be defined everywhere
             continue
     return False

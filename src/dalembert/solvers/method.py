@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -45,6 +45,14 @@ class Stepper(Protocol):
 
 class MethodOptions(Options):
     """Base of the options classes of methods."""
+
+
+def first_step_guess(x: np.ndarray, x_dot: np.ndarray, weight: np.ndarray, span: float) -> float:
+    """A step over which the solution changes by a small fraction; the controller does the rest."""
+    size = np.sqrt(np.mean((x / weight) ** 2)) if x.size else 0.0
+    speed = np.sqrt(np.mean((x_dot / weight) ** 2)) if x.size else 0.0
+    guess = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
+    return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
 
 
 def counters(count: np.ndarray) -> dict[str, int]:

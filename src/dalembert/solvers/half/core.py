@@ -24,7 +24,7 @@ UNIT = 2.220446049250313e-16
 PATIENCE = 6
 
 # outcomes of the parts of a step; the first three are the statuses of ports
-FINE, CANNOT_EVALUATE, STOPPED, SINGULAR, NOT_PROJECTED = range(5)
+FINE, CANNOT_EVALUATE, STOPPED, SINGULAR, NOT_PROJECTED, DRIFTED = range(6)
 
 PORTS = ("rates", "kinematics", "matrices", "position", "acceleration", "friction")
 ARRAYS = (
@@ -53,7 +53,8 @@ WHOLES = (
     "late",  # r' depends on the multipliers
     "symmetric",  # the linear solver takes U = G
     "max_steps", "project_positions", "project_velocities", "project_every", "error_in",
-    "first", "rejected", "last", "refused", "singular", "singular_count", "forced", "since_projection",
+    "first", "rejected", "last", "singular", "singular_count", "forced", "since_projection",
+    "why",  # the outcome for which the last attempt was rejected; FINE: its error
 )  # fmt: skip
 #: what `start` clears
 FLAGS = WHOLES[WHOLES.index("first") :]
@@ -193,9 +194,13 @@ def factor(state, la):
 
 @device
 def solve(state, la):
-    """The right-hand side in `b` becomes the solution (w, λ)."""
+    """The right-hand side in `b` becomes the solution (w, λ). Returns FINE, or SINGULAR as `factor` does."""
     add(state, Count.LINEAR_SOLVES, 1)
-    call3(la.solve, la.own, state.b, state.b)
+    code = call3(la.solve, la.own, state.b, state.b)
+    if code != 0:
+        state.singular = code
+        return SINGULAR
+    return FINE
 
 
 @device
@@ -218,8 +223,7 @@ def accelerations(state, ports, la, t, x, rates):
             b[n_v + i] = -gamma[i]
     for i in range(n_v):
         b[i] = rates[state.n_p + i]
-    solve(state, la)
-    return FINE
+    return solve(state, la)
 
 
 @device
@@ -284,7 +288,8 @@ def project_positions(state, ports, la, t, x):
             b[i] = 0.0
         for i in range(state.n_lam):
             b[n_v + i] = -g[i]
-        solve(state, la)
+        if solve(state, la) != FINE:
+            return SINGULAR
         if state.plain == 1:
             for i in range(n_p):
                 move[i] = b[i]
@@ -318,9 +323,11 @@ def project_velocities(state, la, matrices, x):
         b[i] = 0.0
     for i in range(n_m):
         b[n_v + i] = -drift[i]
-    solve(state, la)
+    if solve(state, la) != FINE:
+        return SINGULAR
     for i in range(n_v):
         v[i] += b[i]
+    return FINE
 
 
 # -- arriving at a point -----------------------------------------------------------------------------------------------
@@ -368,7 +375,7 @@ def arrive(state, ports, la, t):
         if outcome == FINE:
             outcome = load_and_factor(state, la, matrices)
     if outcome == FINE and due and state.project_velocities == 1 and state.n_m > 0:
-        project_velocities(state, la, matrices, x)
+        outcome = project_velocities(state, la, matrices, x)
     if outcome == FINE:
         outcome = complete(state, ports, la, t, x, vec(state.next_dot, state.n), rates)
     return outcome
@@ -383,7 +390,7 @@ def commit(state, buffer):
     copy(state.next_matrices, state.matrices, state.n_M + state.n_C + state.n_m)
     state.t = state.t_end if state.last == 1 else state.t + state.h
     state.h_old = state.h
-    state.first, state.rejected, state.singular_count, state.refused = 0, 0, 0, 0
+    state.first, state.rejected, state.singular_count, state.why = 0, 0, 0, FINE
     state.since_projection = 0 if state.since_projection + 1 >= state.project_every else state.since_projection + 1
     set_weights(state)
     k, c = buffer.used[0], mat(state.coefficients, state.n_coefficients, state.n)
@@ -456,7 +463,7 @@ def give_up(state, outcome):
     """After an outcome other than FINE: a code of `status` if the run must end, or −1 with a smaller step set."""
     if outcome == STOPPED:
         return status.PORT_FAILED
-    state.refused = 1 if outcome == CANNOT_EVALUATE else 0
+    state.why = outcome
     if outcome == SINGULAR:
         state.singular_count += 1
         if state.singular_count >= PATIENCE:

@@ -36,6 +36,15 @@ STATE = core.half_layout(
 )
 
 
+def new_hem5_state(compiled):
+    """The record of a run."""
+    n, n_d, n_matrices = compiled.form.n, compiled.rates.n_out, compiled.matrices.n_out
+    return core.new_state(
+        STATE, compiled, interpolation.N_COEFFICIENTS, K=np.zeros((STAGES, n_d)), stage=np.zeros(n),
+        stage_rates=np.zeros(n_d), stage_matrices=np.zeros(n_matrices), **interpolation.own_arrays(compiled),
+    )  # fmt: skip
+
+
 @device
 def combine(state, row, count, first, last, out):
     """out = y + h Σ_{j < count} a[row, j] K_j for the components first … last − 1."""
@@ -90,7 +99,9 @@ def take_stages(state, ports, la):
         outcome = core.factor(state, la)
         if outcome != FINE:
             return outcome
-        core.solve(state, la)
+        outcome = core.solve(state, la)
+        if outcome != FINE:
+            return outcome
         for k in range(n_v):
             K[i, n_p + k] = b[k]
             following[n_p + k] += step * b[k]

@@ -40,13 +40,13 @@ ARRAYS = (
 WHOLES = ("n_past",)
 
 
-def own_arrays(state_sizes: dict[str, int]) -> dict[str, np.ndarray]:
+def own_arrays(compiled) -> dict[str, np.ndarray]:
     """The arrays behind the fields."""
-    n, n_d, n_m = (state_sizes[name] for name in ("n", "n_d", "n_m"))
+    n, n_d, n_m = compiled.form.n, compiled.rates.n_out, len(compiled.form.constraint_names)
     return dict(
-        raw=np.zeros(state_sizes["n_p"]), inner=np.zeros(n), inner_dot=np.zeros(n), inner_rates=np.zeros(n_d),
-        inner_matrices=np.zeros(state_sizes["n_matrices"]), past=np.zeros((2, n_m)), past_t=np.zeros(2),
-        node=np.zeros((NODES, n_m)), node_s=np.zeros(NODES),
+        raw=np.zeros(len(compiled.form.model.names("p"))), inner=np.zeros(n), inner_dot=np.zeros(n),
+        inner_rates=np.zeros(n_d), inner_matrices=np.zeros(compiled.matrices.n_out), past=np.zeros((2, n_m)),
+        past_t=np.zeros(2), node=np.zeros((NODES, n_m)), node_s=np.zeros(NODES),
     )  # fmt: skip
 
 

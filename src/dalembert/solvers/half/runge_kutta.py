@@ -1,4 +1,4 @@
-"""What the Runge-Kutta methods on the descriptor form do after their stages: judge the step, arrive, choose the next."""
+"""What Runge-Kutta methods on the descriptor form do after their stages: judge the step, arrive, choose the next."""
 
 import numpy as np
 
@@ -34,6 +34,7 @@ def finish_step(state, ports, la, buffer, scan, outcome, error, power):
     missed = error > 1.0
     if missed and core.may_shrink(state):
         add(state, Count.ERROR_REJECTIONS, 1)
+        state.why = FINE
         core.reject(state, min(abs(h_new), 0.9 * abs(state.h)))
         return -1
     core.copy(state.next, state.raw, state.n_p)
@@ -44,6 +45,7 @@ def finish_step(state, ports, la, buffer, scan, outcome, error, power):
     drift = core.drifted(state)
     if drift > 0.0 and core.may_shrink(state):
         add(state, Count.ERROR_REJECTIONS, 1)
+        state.why = core.DRIFTED
         core.reject(state, abs(state.h) * max(state.max_shrink, 0.9 * drift**-power))
         return -1
     if missed or drift > 0.0:

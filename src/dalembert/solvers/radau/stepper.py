@@ -13,7 +13,7 @@ from dalembert.model import Model
 from dalembert.solvers import status as codes
 from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import EventScan
-from dalembert.solvers.method import Tolerances, counters
+from dalembert.solvers.method import Tolerances, counters, first_step_guess
 from dalembert.solvers.ports import Ports
 from dalembert.solvers.radau import core
 
@@ -97,13 +97,8 @@ class RadauStepper:
             self.state.set(h=h, h_old=h, last=0)
 
     def _first_step(self, span: float) -> float:
-        """A step over which the solution changes by a small fraction; the controller does the rest."""
-        state = self.state
-        moving = self.system.differential
-        size = np.sqrt(np.mean((state.x[moving] / state.weight[moving]) ** 2)) if moving.any() else 0.0
-        speed = np.sqrt(np.mean((state.x_dot[moving] / state.weight[moving]) ** 2)) if moving.any() else 0.0
-        guess = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
-        return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
+        state, moving = self.state, self.system.differential
+        return first_step_guess(state.x[moving], state.x_dot[moving], state.weight[moving], span)
 
     def advance(self) -> int:
         return core.radau(self.algebra.address, self.ports, self.state.record, self.control, self.buffer, self.scan)
