@@ -30,6 +30,7 @@ _HOME = {
     "Geoms": "solvers",
     "Hem5": "solvers",
     "Radau5": "solvers",
+    "Rkf45": "solvers",
     "DalembertError": "errors",
     "ModelError": "errors",
     "OptionError": "errors",

@@ -9,7 +9,7 @@ from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import scan_type
 from dalembert.solvers.half import core, interpolation
 from dalembert.solvers.half.core import FINE, add
-from dalembert.solvers.half.runge_kutta import finish_step
+from dalembert.solvers.half.runge_kutta import combine, finish_step
 from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import i8
 from dalembert.solvers.status import Count
@@ -46,21 +46,6 @@ def new_hem5_state(compiled):
 
 
 @device
-def combine(state, row, count, first, last, out):
-    """out = y + h Σ_{j < count} a[row, j] K_j for the components first … last − 1."""
-    K, x, h = mat(state.K, STAGES, state.n_d), vec(state.x, state.n), state.h
-    for i in range(first, last):
-        out[i] = 0.0
-    for j in range(count):
-        a = A[row, j]
-        if a != 0.0:
-            for i in range(first, last):
-                out[i] += a * K[j, i]
-    for i in range(first, last):
-        out[i] = x[i] + h * out[i]
-
-
-@device
 def take_stages(state, ports, la):
     """Eight stages (6)-(7): `stage` is the eighth at the end, `next` the new point. Returns an outcome."""
     n_p, n_v, n_d, n_m, h = state.n_p, state.n_v, state.n_d, state.n_m, state.h
@@ -82,9 +67,9 @@ def take_stages(state, ports, la):
             K[i, k] = rates[k]
         for k in range(n_p + n_v, n_d):
             K[i, k] = rates[k]
-        combine(state, i + 1, i + 1, 0, n_p, following)
-        combine(state, i + 1, i + 1, n_p + n_v, n_d, following)
-        combine(state, i + 1, i, n_p, n_p + n_v, following)
+        combine(state, K, A[i + 1], i + 1, 0, n_p, following)
+        combine(state, K, A[i + 1], i + 1, n_p + n_v, n_d, following)
+        combine(state, K, A[i + 1], i, n_p, n_p + n_v, following)
         answer = core.evaluate_matrices(state, ports, state.t + C[i + 1] * h, following, there)
         if answer != 0:
             return answer

@@ -3,6 +3,7 @@
 import numpy as np
 
 from dalembert.compile.kernel import device
+from dalembert.compile.memory import vec
 from dalembert.solvers import status
 from dalembert.solvers.half import core
 from dalembert.solvers.half.core import FINE, STOPPED, add
@@ -13,6 +14,21 @@ from dalembert.solvers.status import Count
 NOTHING = 1e-13
 #: growth of the step size then
 CAREFUL = 1.2
+
+
+@device
+def combine(state, K, row, count, first, last, out):
+    """out = y + h Σ_{j < count} a_j K_j for the components first … last − 1."""
+    x, h = vec(state.x, state.n), state.h
+    for i in range(first, last):
+        out[i] = 0.0
+    for j in range(count):
+        a = row[j]
+        if a != 0.0:
+            for i in range(first, last):
+                out[i] += a * K[j, i]
+    for i in range(first, last):
+        out[i] = x[i] + h * out[i]
 
 
 @device
