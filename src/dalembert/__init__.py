@@ -31,6 +31,8 @@ _HOME = {
     "Hem5": "solvers",
     "Radau5": "solvers",
     "Rkf45": "solvers",
+    "Compiled": "linalg.compiled",
+    "Dense": "linalg.dense",
     "DalembertError": "errors",
     "ModelError": "errors",
     "OptionError": "errors",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.errors import ModelError, OptionError
+from dalembert.linalg.compiled import Compiled
 from dalembert.linalg.dense import Dense
-from dalembert.linalg.solver import LinearSolver
+from dalembert.linalg.solver import LinearSolver, SaddlePattern
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
 
 PROJECTIONS = ("both", "velocities", "none")
-DENSE = Dense()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -20,7 +20,7 @@ class HalfExplicitOptions(MethodOptions):
     """What `half.core` can be told."""
 
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
-    linear_solver: LinearSolver = DENSE  # of the saddle-point systems
+    linear_solver: LinearSolver | None = None  # of the saddle-point systems; default: what suits their pattern
     projection: str = "both"  # of accepted points: positions and velocities, "velocities" alone, or "none"
     projection_every: int = 1  # steps
     projection_limit: float = 1e-2  # Newton's increment of the last iteration, in units of the tolerance
@@ -31,7 +31,7 @@ class HalfExplicitOptions(MethodOptions):
         self.coerce_numbers()
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
         one_of("projection", self.projection, PROJECTIONS)
-        if not isinstance(self.linear_solver, LinearSolver):
+        if not isinstance(self.linear_solver, LinearSolver | None):
             raise OptionError(f"linear_solver={self.linear_solver!r} must be a solver such as Dense()")
         require(self.projection_every >= 1, f"projection_every={self.projection_every} must be at least 1")
         require(self.projection_limit > 0, f"projection_limit={self.projection_limit} must be positive")
@@ -51,6 +51,13 @@ class HalfExplicitOptions(MethodOptions):
                 "evaluates forces before multipliers are known; take Geoms or Radau5"
             )
         return form
+
+    def solver(self, pattern: SaddlePattern) -> LinearSolver:
+        """The linear solver for a pattern."""
+        if self.linear_solver is not None:
+            return self.linear_solver
+        quick = Compiled()
+        return Dense() if quick.obstacle(pattern) else quick
 
     def settings(self) -> dict[str, float]:
         """The fields of the record of a run that the options determine."""

@@ -82,7 +82,7 @@ class HalfStepper:
             state = self.state = model.cache[key].fresh()
             key = (*key, options.linear_solver)
             if key not in model.cache:
-                model.cache[key] = options.linear_solver.build(pattern)
+                model.cache[key] = options.solver(pattern).build(pattern)
             self.saddle = fresh_saddle(model.cache[key])
         state.set(
             saddle=self.saddle.address, symmetric=int(pattern.symmetric), max_step=max_step, max_steps=max_steps,
@@ -176,7 +176,7 @@ class HalfStepper:
         if status in (codes.NOT_FINITE, codes.PORT_FAILED):
             return FunctionFailed(f"{self._not_finite()} at t = {state.failed_t:.9g}: check the model there")
         if status == codes.SINGULAR:
-            culprit = self.options.linear_solver.explain(self.saddle, int(state.singular))
+            culprit = self.saddle.solver.explain(self.saddle, int(state.singular))
             return SingularMatrix(
                 f"the saddle-point matrix is singular at t = {t:.9g}: {culprit}. Geoms(algebraic='svd') treats "
                 "redundant constraints, Geoms(singular='step over') isolated singular positions."
