@@ -20,6 +20,8 @@ from dalembert.options import require
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
 
+#: pivots below this fraction of what they were computed from have lost too many digits
+SMALL = 1e-6
 #: unknowns for which an order is looked for
 LARGEST = 500
 
@@ -89,8 +91,8 @@ class Elimination:
     def factorization(self) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]:
         """Symbols (M, G, U), the factors as a function of them; symbols b and factors, the solution as one of these.
 
-        Behind the factors stands for every unknown the pivot in units of what it was computed from, negative if its
-        sign is wrong.
+        Behind the factors stands for every unknown by how much its pivot, which must have the right sign, exceeds the
+        fraction `SMALL` of what it was computed from.
         """
         pattern, n, n_v = self.pattern, self.pattern.n, self.pattern.n_v
         count = len(pattern.mass[0]) + len(pattern.constraint[0]) + (0 if pattern.symmetric else len(pattern.force[0]))
@@ -104,13 +106,13 @@ class Elimination:
         size = [ca.fabs(rows[i].get(i, ca.SX(0))) for i in range(n)]
         lower: list[tuple[int, int, ca.SX]] = []  # L[i, pivot], in the order of elimination
         upper: list[tuple[int, int, ca.SX]] = []  # U[pivot, j]
-        inverse, ratio = [ca.SX(0)] * n, [ca.SX(0)] * n
+        inverse, margin = [ca.SX(0)] * n, [ca.SX(0)] * n
         done: set[int] = set()
         for pivot in self.order:
             row = rows[pivot]
             d = row.get(pivot, ca.SX(0))
             inverse[pivot] = 1 / d
-            ratio[pivot] = (d if pivot < n_v else -d) / size[pivot]
+            margin[pivot] = (d if pivot < n_v else -d) - SMALL * size[pivot]
             done.add(pivot)
             right = [j for j in row if j not in done]
             below = [i for i in range(n) if i not in done and pivot in rows[i]]
@@ -130,7 +132,7 @@ class Elimination:
                     for j in right:
                         if j < i and i in right and j in below:
                             rows[i][j] = rows[j][i]
-        factors = ca.vertcat(*(v for *_, v in lower), *(v for *_, v in upper), *inverse, *ratio)
+        factors = ca.vertcat(*(v for *_, v in lower), *(v for *_, v in upper), *inverse, *margin)
         return given, factors, *self._substitution(lower, upper)
 
     def _substitution(self, lower: list, upper: list) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -11,9 +11,6 @@ from dalembert.linalg.saddle import SADDLE, new_saddle, saddle_at
 
 i8, u8 = nb.int64, nb.uint64
 
-#: pivots below this fraction of what they were computed from have lost too many digits
-SMALL = 1e-6
-
 RECORD = layout(
     arrays=[*SADDLE, "factors_port", "solution_port", "dense", "given", "factors", "work"],
     wholes=["n", "n_given", "n_factors", "fell_back"],
@@ -47,10 +44,10 @@ def factor(own):
     la.fell_back = 0
     factors = vec(la.factors, la.n_factors)
     if call_port(la.factors_port, 0.0, la.given, la.given, la.factors) == 0:
-        least = 1.0
+        least = np.inf
         for k in range(la.n_factors - la.n, la.n_factors):
             least = min(least, factors[k])
-        if least > SMALL:
+        if least > 0.0:
             return 0
     la.fell_back = 1
     dense = saddle_at(la.dense)

@@ -53,6 +53,7 @@ class Run:
         self.counts = np.zeros(len(events), int)
         self.finished_by: str | None = None
         self.last_restart = t0
+        self.wants_to_step_over = getattr(stepper, "wants_to_step_over", None)
         self.recent: deque[tuple[float, np.ndarray]] = deque(maxlen=RECENT)  # points to extrapolate from
         self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
         self.bar: Callable[[float], None] | None = None
@@ -145,7 +146,7 @@ class Run:
 
     def _step_over(self, reason: int, end: float) -> bool:
         """Pass a singular position, if that stopped the method and its options say so. Returns whether it did."""
-        wanted = getattr(self.stepper, "wants_to_step_over", None)
+        wanted = self.wants_to_step_over
         if wanted is None or not wanted(reason) or len(self.recent) < 2:
             return False
         from dalembert.simulation.singular import beyond
@@ -344,7 +345,8 @@ class Run:
             return
         self.end_x = c[-1, 0]
         self.end_t = float(t[-1])
-        self.recent.extend((float(t[k]), c[k, 0].copy()) for k in range(max(0, len(t) - RECENT), len(t)))
+        if self.wants_to_step_over is not None:
+            self.recent.extend((float(t[k]), c[k, 0].copy()) for k in range(max(0, len(t) - RECENT), len(t)))
         self.steps += len(t)
         if self.dense or self.t_eval is None:
             self.chunks.append((t, h, c))

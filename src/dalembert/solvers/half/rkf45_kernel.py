@@ -75,7 +75,12 @@ def error_norm(state):
     """(11): the difference of the two orders."""
     n_d, h = state.n_d, state.h
     K, error = mat(state.K, STAGES, n_d), vec(state.error, state.n)
-    x, new, atol, rtol = vec(state.x, state.n), vec(state.next, state.n), vec(state.atol, state.n), vec(state.rtol, state.n)
+    x, new, atol, rtol = (
+        vec(state.x, state.n),
+        vec(state.next, state.n),
+        vec(state.atol, state.n),
+        vec(state.rtol, state.n),
+    )
     total = 0.0
     for i in range(n_d):
         difference = 0.0

@@ -55,8 +55,10 @@ class HalfStepper:
         ``kernel(record, ports, buffer, scan) -> status``.
     prepare : callable
         Makes the record of the method (`core.new_state`); called once per model and kernel.
-    pattern : SaddlePattern
-        Of the systems that the kernel solves.
+    pattern : callable
+        Makes the pattern of the systems that the kernel solves; called once per model, kernel and linear solver.
+    kind : str
+        Tells apart kernels and patterns of one method.
     """
 
     def __init__(
@@ -65,27 +67,29 @@ class HalfStepper:
         compiled: CompiledDescriptor,
         kernel: Callable[..., int],
         prepare: Callable[[], Memory],
-        pattern: SaddlePattern,
+        pattern: Callable[[], SaddlePattern],
         tolerances: Tolerances,
         max_step: float,
         max_steps: int,
         events: Port | None,
         samples: int,
+        kind: str = "",
     ):
         self.options, self.compiled, self.kernel = options, compiled, kernel
         self.system = form = compiled.form
         model: Model = form.model
-        key = ("half-explicit", type(options).__name__, pattern.symmetric)
+        key = ("half-explicit", type(options).__name__, kind)
         with model.lock:
             if key not in model.cache:
                 model.cache[key] = prepare()
             state = self.state = model.cache[key].fresh()
             key = (*key, options.linear_solver)
             if key not in model.cache:
-                model.cache[key] = options.solver(pattern).build(pattern)
+                needed = pattern()
+                model.cache[key] = options.solver(needed).build(needed)
             self.saddle = fresh_saddle(model.cache[key])
         state.set(
-            saddle=self.saddle.address, symmetric=int(pattern.symmetric), max_step=max_step, max_steps=max_steps,
+            saddle=self.saddle.address, symmetric=int(self.saddle.pattern.symmetric), max_step=max_step, max_steps=max_steps,
             **options.settings(),
         )  # fmt: skip
         state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
