@@ -48,7 +48,7 @@ class HalfExplicitOptions(MethodOptions):
         if form.has_friction:
             raise ModelError(
                 f"model '{form.model.name}': the forces depend on the multipliers (friction). {type(self).__name__} "
-                "evaluates forces before multipliers are known; take Geoms or Radau5"
+                "evaluates forces before multipliers are known; take Mexx, Geoms or Radau5"
             )
         return form
 

@@ -51,6 +51,8 @@ class HalfStepper:
 
     Parameters
     ----------
+    model : Model
+        With the parameters and inputs of this run, which those of `compiled` need not be.
     kernel : callable
         ``kernel(record, ports, buffer, scan) -> status``.
     prepare : callable
@@ -64,6 +66,7 @@ class HalfStepper:
     def __init__(
         self,
         options: HalfExplicitOptions,
+        model: Model,
         compiled: CompiledDescriptor,
         kernel: Callable[..., int],
         prepare: Callable[[], Memory],
@@ -77,7 +80,6 @@ class HalfStepper:
     ):
         self.options, self.compiled, self.kernel = options, compiled, kernel
         self.system = form = compiled.form
-        model: Model = form.model
         key = ("half-explicit", type(options).__name__, kind)
         with model.lock:
             if key not in model.cache:
@@ -173,10 +175,15 @@ class HalfStepper:
                     return error
                 return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {t:.9g}")
         if status == codes.TOO_MANY_STEPS:
-            return TooManySteps(
-                f"{int(state.max_steps)} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, loosen "
-                "rtol and atol, or look for a fast oscillation or a chattering input there."
+            drifting = 2 * max(state.residual_p, state.residual_v) > state.drift_limit > 0
+            remedy = (
+                f"The drift of the constraints, which projection='both' would remove, comes near drift_limit = "
+                f"{state.drift_limit:g}."
+                if drifting
+                else "Raise max_steps, loosen rtol and atol, look for a fast oscillation or a chattering input there, "
+                "or take Radau5 if the model is stiff."
             )
+            return TooManySteps(f"{int(state.max_steps)} steps did not reach the end; stopped at t = {t:.9g}. {remedy}")
         if status in (codes.NOT_FINITE, codes.PORT_FAILED):
             return FunctionFailed(f"{self._not_finite()} at t = {state.failed_t:.9g}: check the model there")
         if status == codes.SINGULAR:
@@ -224,7 +231,7 @@ class HalfStepper:
         for port in (*self.compiled.ports, self._inputs):
             refusal = port.take_refusal() if port is not None else None
             if refusal is not None and str(refusal):
-                return f"a model function refused ({refusal})"
+                return f"a model function refused ({refusal}){self._if_it_reads_multipliers()}"
         state, theta, t = self.state, self.ports.theta, float(self.state.failed_t)
         if self._inputs is not None:
             inputs = np.zeros(len(theta) - self.ports.n_parameters)
@@ -238,6 +245,12 @@ class HalfStepper:
             if bad.size:
                 return f"{', '.join(dict.fromkeys(names(i) for i in bad[:3]))} cannot be evaluated (NaN or infinite)"
         return "a function or a derivative of the model is not finite"
+
+    def _if_it_reads_multipliers(self) -> str:
+        force = self.system.model.graph.functions["force"]
+        if force.traced or not self.system.constraint_names or self.system.has_friction:
+            return ""
+        return "; multipliers are NaN for forces, which are evaluated before them"
 
     def _outputs(self) -> list[tuple[Port, Callable[[int], str]]]:
         """Ports, and what their outputs are called."""
