@@ -73,6 +73,6 @@ class Hem5(RungeKuttaOptions):
 
         compiled = compile_descriptor(self.system(model))
         return HalfStepper(
-            self, model, compiled, hem5, lambda: new_hem5_state(compiled), lambda: saddle_pattern(compiled, symmetric=False),
-            tolerances, max_step, max_steps, events, samples,
+            self, model, compiled, hem5, lambda: new_hem5_state(compiled),
+            lambda: saddle_pattern(compiled, symmetric=False), tolerances, max_step, max_steps, events, samples,
         )  # fmt: skip

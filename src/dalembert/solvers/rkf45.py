@@ -62,6 +62,6 @@ class Rkf45(RungeKuttaOptions):
 
         compiled = compile_descriptor(self.system(model))
         return HalfStepper(
-            self, model, compiled, rkf45, lambda: new_rkf45_state(compiled), lambda: saddle_pattern(compiled, symmetric=True),
-            tolerances, max_step, max_steps, events, samples,
+            self, model, compiled, rkf45, lambda: new_rkf45_state(compiled),
+            lambda: saddle_pattern(compiled, symmetric=True), tolerances, max_step, max_steps, events, samples,
         )  # fmt: skip

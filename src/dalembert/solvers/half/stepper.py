@@ -91,8 +91,8 @@ class HalfStepper:
                 model.cache[key] = options.solver(needed).build(needed)
             self.saddle = fresh_saddle(model.cache[key])
         state.set(
-            saddle=self.saddle.address, symmetric=int(self.saddle.pattern.symmetric), max_step=max_step, max_steps=max_steps,
-            **options.settings(),
+            saddle=self.saddle.address, symmetric=int(self.saddle.pattern.symmetric), max_step=max_step,
+            max_steps=max_steps, **options.settings(),
         )  # fmt: skip
         state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
         self._inputs, self._events = input_port(model), events
