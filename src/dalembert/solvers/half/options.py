@@ -75,7 +75,7 @@ class HalfExplicitOptions(MethodOptions):
 class RungeKuttaOptions(HalfExplicitOptions):
     """And the step controller of `half.runge_kutta`."""
 
-    safety: float = 0.9  # factor on the optimal step
+    safety: float = 0.85  # factor on the optimal step
     max_growth: float = 10.0  # largest ratio of successive steps
     max_shrink: float = 0.2  # smallest ratio
 
