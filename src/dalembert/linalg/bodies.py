@@ -5,7 +5,7 @@ A body has n velocities, m constraints that are eliminated with it, and a father
     M w + Uᵀ λ = f,     G w + C w_father = g,     and  + V λ  in the father's equations (V = Cᵀ in the symmetric case)
 
 In every way of elimination M stands first in the block, so that sons can add to it; in the symmetric case they do so in
-its lower triangle only. All functions are compiled into their callers, for fixed sizes where these are literals.
+its lower triangle only. `fixed_bodies` has code of fixed size.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dalembert.compile.kernel import OPTIONS
+from dalembert.compile.kernel import OPTIONS, device
+from dalembert.compile.memory import vec
 from dalembert.linalg.saddle import TINY
 
-inlined = njit(**OPTIONS, inline="always")
+inlined = njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 # ways of elimination, and the lengths of their blocks
@@ -27,7 +28,8 @@ def block_length(way: int, n: int, m: int, f: int) -> int:
     if way == DEFINITE:
         return n * n + m * n + m * m + m * f
     if way == JOINT:
-        return n * n + m * n + m * f + m * m + n * (n - m) + n * f + (n - m) ** 2 + (n - m) * f
+        free = n - m
+        return n * n + m * n + m * f + free * (n + free + f) + 2 * m
     s = n + m
     return n * n + 2 * m * n + 2 * m * f + s * s + s * f + s
 
@@ -145,9 +147,9 @@ def backward_definite(d, x, above, n, m, f):
         x[j] = s * d[j * n + j]
 
 
-@inlined
+@device
 def eliminate_general(d, up, n, m, f, pivots, symmetric):
-    """LU factors K of the body's own scaled matrix, D = K⁻¹ (0, C), M_father −= V D_λ. Not for fixed sizes.
+    """LU factors K of the body's own scaled matrix, D = K⁻¹ (0, C), M_father −= V D_λ.
 
     Block: M, G, C, U, V, K, D, scale. Returns 0, or 1 + the unknown that has no pivot.
     """
@@ -237,7 +239,7 @@ def eliminate_general(d, up, n, m, f, pivots, symmetric):
     return 0
 
 
-@inlined
+@device
 def forward_general(d, x, above, n, m, f, pivots, symmetric):
     """x := K⁻¹ (f, g); the father's right-hand side −= V λ."""
     c = n * n + m * n
@@ -271,7 +273,7 @@ def forward_general(d, x, above, n, m, f, pivots, symmetric):
             above[a] -= d[v + k * f + a] * x[n + k]
 
 
-@inlined
+@device
 def backward_general(d, x, above, n, m, f):
     """x −= D w_father."""
     s = n + m
@@ -281,3 +283,213 @@ def backward_general(d, x, above, n, m, f):
         for a in range(f):
             total -= d[d0 + i * f + a] * above[a]
         x[i] = total
+
+
+@device
+def eliminate_joint(d, up, n, m, f, pivots):
+    """(3.17a): G = (K, J), and the last n − m velocities are joint coordinates z.
+
+    Block: M, G := (LU factors of K, K⁻¹ J), C := H = K⁻¹ C, B = M P with P = (−K⁻¹ J, 1), L L^T = A = Pᵀ M P, and
+    Y = L⁻¹ Bᵀ H; then M_father += Hᵀ M H − Yᵀ Y. Returns 0, or 1 + the unknown that has no pivot.
+    """
+    free = n - m
+    g = n * n
+    c = g + m * n
+    b = c + m * f
+    l = b + n * free
+    y = l + free * free
+    for i in range(n):
+        for j in range(i):
+            d[j * n + i] = d[i * n + j]
+    for k in range(m):
+        best, row, largest = abs(d[g + k * n + k]), k, 0.0
+        for i in range(k + 1, m):
+            if abs(d[g + i * n + k]) > best:
+                best, row = abs(d[g + i * n + k]), i
+        for i in range(k):
+            largest = max(largest, abs(d[g + i * n + k]))
+        if not best > TINY * largest:
+            return n + k + 1
+        pivots[k] = row
+        if row != k:
+            for j in range(n):
+                d[g + k * n + j], d[g + row * n + j] = d[g + row * n + j], d[g + k * n + j]
+            for a in range(f):
+                d[c + k * f + a], d[c + row * f + a] = d[c + row * f + a], d[c + k * f + a]
+        inverse = 1.0 / d[g + k * n + k]
+        for i in range(k + 1, m):
+            factor = d[g + i * n + k] * inverse
+            d[g + i * n + k] = factor
+            for j in range(k + 1, n):
+                d[g + i * n + j] -= factor * d[g + k * n + j]
+            for a in range(f):
+                d[c + i * f + a] -= factor * d[c + k * f + a]
+    for i in range(m - 1, -1, -1):
+        for j in range(i + 1, m):
+            factor = d[g + i * n + j]
+            for a in range(m, n):
+                d[g + i * n + a] -= factor * d[g + j * n + a]
+            for a in range(f):
+                d[c + i * f + a] -= factor * d[c + j * f + a]
+        inverse = 1.0 / d[g + i * n + i]
+        for a in range(m, n):
+            d[g + i * n + a] *= inverse
+        for a in range(f):
+            d[c + i * f + a] *= inverse
+    for i in range(n):
+        for z in range(free):
+            total = d[i * n + m + z]
+            for j in range(m):
+                total -= d[i * n + j] * d[g + j * n + m + z]
+            d[b + i * free + z] = total
+    for z in range(free):
+        for q in range(z + 1):
+            total = d[b + (m + z) * free + q]
+            for j in range(m):
+                total -= d[g + j * n + m + z] * d[b + j * free + q]
+            whole = total
+            for p in range(q):
+                total -= d[l + z * free + p] * d[l + q * free + p]
+            if q < z:
+                d[l + z * free + q] = total * d[l + q * free + q]
+            else:
+                if not total > TINY * whole:
+                    return m + z + 1
+                d[l + z * free + z] = 1.0 / np.sqrt(total)
+    for z in range(free):
+        for a in range(f):
+            d[y + z * f + a] = 0.0
+        for j in range(m):
+            value = d[b + j * free + z]
+            for a in range(f):
+                d[y + z * f + a] += value * d[c + j * f + a]
+        for q in range(z):
+            value = d[l + z * free + q]
+            for a in range(f):
+                d[y + z * f + a] -= value * d[y + q * f + a]
+        for a in range(f):
+            d[y + z * f + a] *= d[l + z * free + z]
+        for a in range(f):
+            value = d[y + z * f + a]
+            for e in range(a + 1):
+                up[a * f + e] -= value * d[y + z * f + e]
+    for i in range(m):
+        for a in range(f):
+            value = 0.0  # (M H) at (i, a)
+            for j in range(m):
+                value += d[i * n + j] * d[c + j * f + a]
+            for e in range(a, f):
+                up[e * f + a] += d[c + i * f + e] * value
+    return 0
+
+
+@device
+def forward_joint(d, x, above, n, m, f, pivots):
+    """(3.17b): x := (f − M h, with L⁻¹ Pᵀ of it in place of z; h = K⁻¹ g)."""
+    free = n - m
+    g = n * n
+    c = g + m * n
+    l = c + m * f + n * free
+    y = l + free * free
+    for k in range(m):
+        row = n + pivots[k]
+        if row != n + k:
+            x[n + k], x[row] = x[row], x[n + k]
+    for i in range(m):
+        total = x[n + i]
+        for j in range(i):
+            total -= d[g + i * n + j] * x[n + j]
+        x[n + i] = total
+    for i in range(m - 1, -1, -1):
+        total = x[n + i]
+        for j in range(i + 1, m):
+            total -= d[g + i * n + j] * x[n + j]
+        x[n + i] = total / d[g + i * n + i]
+    for i in range(n):
+        total = x[i]
+        for j in range(m):
+            total -= d[i * n + j] * x[n + j]
+        x[i] = total
+    for z in range(free):
+        total = x[m + z]
+        for j in range(m):
+            total -= d[g + j * n + m + z] * x[j]
+        for q in range(z):
+            total -= d[l + z * free + q] * x[m + q]
+        x[m + z] = total * d[l + z * free + z]
+    for a in range(f):
+        total = 0.0
+        for j in range(m):
+            total += d[c + j * f + a] * x[j]
+        for z in range(free):
+            total -= d[y + z * f + a] * x[m + z]
+        above[a] -= total
+
+
+@device
+def backward_joint(d, x, above, n, m, f, pivots):
+    """(3.17c): z, then the body's own velocities, then λ."""
+    free = n - m
+    g = n * n
+    c = g + m * n
+    b = c + m * f
+    l = b + n * free
+    y = l + free * free
+    t = y + free * f
+    for i in range(m):
+        total = 0.0
+        for a in range(f):
+            total += d[c + i * f + a] * above[a]
+        d[t + i] = total
+    for z in range(free):
+        total = x[m + z]
+        for a in range(f):
+            total += d[y + z * f + a] * above[a]
+        x[m + z] = total
+    for z in range(free - 1, -1, -1):
+        total = x[m + z]
+        for q in range(z + 1, free):
+            total -= d[l + q * free + z] * x[m + q]
+        x[m + z] = total * d[l + z * free + z]
+    for i in range(m):
+        total = x[i]
+        for j in range(m):
+            total += d[i * n + j] * d[t + j]
+        for z in range(free):
+            total -= d[b + i * free + z] * x[m + z]
+        d[t + m + i] = total
+    for i in range(m):
+        total = x[n + i] - d[t + i]
+        for z in range(free):
+            total -= d[g + i * n + m + z] * x[m + z]
+        x[i] = total
+    for i in range(m):  # K^T λ = the rest of the forces
+        total = d[t + m + i]
+        for j in range(i):
+            total -= d[g + j * n + i] * x[n + j]
+        x[n + i] = total / d[g + i * n + i]
+    for i in range(m - 1, -1, -1):
+        total = x[n + i]
+        for j in range(i + 1, m):
+            total -= d[g + j * n + i] * x[n + j]
+        x[n + i] = total
+    for k in range(m - 1, -1, -1):
+        row = n + pivots[k]
+        if row != n + k:
+            x[n + k], x[row] = x[row], x[n + k]
+
+
+@device
+def eliminate(own, up, n, m, f):
+    """A body of any size, by addresses; so for the other two."""
+    return eliminate_definite(vec(own, n * n + m * (n + m + f)), vec(up, f * f), n, m, f)
+
+
+@device
+def forward(own, x, above, n, m, f):
+    forward_definite(vec(own, n * n + m * (n + m + f)), vec(x, n + m), vec(above, f), n, m, f)
+
+
+@device
+def backward(own, x, above, n, m, f):
+    backward_definite(vec(own, n * n + m * (n + m + f)), vec(x, n + m), vec(above, f), n, m, f)

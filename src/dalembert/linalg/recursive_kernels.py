@@ -8,27 +8,24 @@ kept body by body (w, then λ) in `x`. With T the matrix of the tree and C the c
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import address_of, device, kernel
+from dalembert.compile.kernel import address_of, call2, call3, device, kernel
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, member, vec
+from dalembert.linalg import bodies as of
 from dalembert.linalg import lu
-from dalembert.linalg.bodies import (
-    DEFINITE, GENERAL, backward_definite, backward_general, block_length, eliminate_definite, eliminate_general,
-    forward_definite, forward_general,
-)  # fmt: skip
 from dalembert.linalg.dense_kernels import rank_deficient
+from dalembert.linalg.fixed_bodies import SIZES, fixed
 from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite
 
 i8, u8 = nb.int64, nb.uint64
 
-#: (n, m, f) of bodies for which there is code of fixed size: points, planar and spatial bodies
-FIXED = ((2, 1, 2), (3, 2, 3), (6, 3, 6), (6, 5, 6))
 
 RECORD = layout(
     arrays=[
         *SADDLE,
+        "sweep",  # kernel: T⁻¹ x in place
         "data",
         "to",  # where nonzero k of M, then G, then U goes in `data`
-        "body",  # for each body: way or code of fixed size, n, m, f, father, start of block, start of unknowns
+        "body",  # for each body: way, n, m, f, father, start of block, start of unknowns, kernels of fixed size
         "careful",  # the same with way GENERAL throughout, and `careful_to`: if a matrix is not definite after all
         "careful_to",
         "unknown",  # which unknown stands at a place of x
@@ -40,6 +37,7 @@ RECORD = layout(
     wholes=["n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "definite", "cut_at"],
 )  # fmt: skip
 _at = member(RECORD)
+COLUMNS = 10  # of the table of bodies
 
 
 def recursive_memory(solver, pattern, tree) -> Memory:
@@ -64,7 +62,7 @@ def recursive_memory(solver, pattern, tree) -> Memory:
     force_row, force_place = cut(pattern.force or pattern.constraint)
     unknown += [pattern.n_v + c for c in tree.cut]
     memory = new_saddle(
-        solver, pattern, RECORD, address_of(factor), address_of(solve), data=np.zeros(max(n_data, n_careful)), to=to,
+        solver, pattern, RECORD, address_of(factor), address_of(solve), sweep=address_of(sweep), data=np.zeros(max(n_data, n_careful)), to=to,
         body=body, careful=careful, careful_to=careful_to, unknown=np.array(unknown, np.int64), x=np.zeros(pattern.n),
         pivots=np.zeros(pattern.n, np.int64), cut_row=cut_row, cut_place=cut_place, force_row=force_row,
         force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)), S=np.zeros((n_cut, n_cut)),
@@ -86,16 +84,20 @@ def _plan(pattern, tree, careful: bool) -> tuple[np.ndarray, np.ndarray, int]:
     start, first = 0, 0
     for k, (velocities, constraints, father) in enumerate(zip(tree.bodies, tree.joints, tree.father, strict=True)):
         n, m, f = len(velocities), len(constraints), len(tree.bodies[father]) if father >= 0 else 0
-        definite = pattern.symmetric and not careful and on_diagonal[list(velocities)].all()
-        way = DEFINITE if definite else GENERAL
-        code = 10 + FIXED.index((n, m, f)) if definite and (n, m, f) in FIXED else way
-        table.append([code, n, m, f, father, start, first, way])
+        way = of.GENERAL
+        if pattern.symmetric and not careful:
+            if on_diagonal[list(velocities)].all():
+                way = of.DEFINITE
+            elif 0 < tree.joint_coordinates[k] == n - m:
+                way = of.JOINT
+        addresses = fixed(n, m, f)[:3] if way == of.DEFINITE and (n, m, f) in SIZES else (0, 0, 0)
+        table.append([way, n, m, f, father, start, first, *addresses])
         home[list(velocities)], at[list(velocities)] = k, np.arange(n)
         with_body[list(constraints)], row[list(constraints)] = k, np.arange(m)
-        start += block_length(way, n, m, f)
+        start += of.block_length(way, n, m, f)
         first += n + m
-    table = np.array(table, np.int64).reshape(-1, 8)
-    _, n, m, f, father, begin, _, way = table.T
+    table = np.array(table, np.int64).reshape(-1, COLUMNS)
+    way, n, m, f, _, begin = table.T[:6]
 
     def joint(rows, columns, force: bool) -> np.ndarray:
         """Places of nonzeros of G (or U) in the blocks; those of cut constraints follow behind all blocks."""
@@ -103,7 +105,7 @@ def _plan(pattern, tree, careful: bool) -> tuple[np.ndarray, np.ndarray, int]:
         k = with_body[rows]
         own = home[columns] == k
         shift = np.where(force, m[k] * (n[k] + f[k]), 0) + n[k] * n[k]
-        behind = np.where(way[k] == DEFINITE, m[k] * m[k], 0)
+        behind = np.where(way[k] == of.DEFINITE, m[k] * m[k], 0)
         places = begin[k] + shift + np.where(
             own, row[rows] * n[k] + at[columns], m[k] * n[k] + behind + row[rows] * f[k] + at[columns]
         )  # fmt: skip
@@ -113,11 +115,11 @@ def _plan(pattern, tree, careful: bool) -> tuple[np.ndarray, np.ndarray, int]:
         return places
 
     if len(table) == 0:
-        return table[:, :7], np.zeros(0, np.int64), 0
+        return table, np.zeros(0, np.int64), 0
     places = [begin[home[mi]] + at[mi] * n[home[mi]] + at[mj], joint(*pattern.constraint, False)]
     if not pattern.symmetric:
         places.append(joint(*pattern.force, True))
-    return np.ascontiguousarray(table[:, :7]), np.concatenate(places).astype(np.int64), start
+    return table, np.concatenate(places).astype(np.int64), start
 
 
 @device
@@ -143,21 +145,17 @@ def eliminate(la, body):
     symmetric = ivec(la.sizes, 7)[5] == 1
     pivots = ivec(la.pivots, la.n)
     for k in range(la.n_bodies - 1, -1, -1):
-        code, n, m, f, father, start = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4], body[k, 5]
+        way, n, m, f, father, start = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4], body[k, 5]
         own = la.data + 8 * start
         above = la.data + 8 * body[father, 5] if father >= 0 else own
-        if code == 11:
-            failed = eliminate_definite(vec(own, 64), vec(above, 9), 3, 2, 3)
-        elif code == 10:
-            failed = eliminate_definite(vec(own, 64), vec(above, 4), 2, 1, 2)
-        elif code == 12:
-            failed = eliminate_definite(vec(own, 128), vec(above, 36), 6, 3, 6)
-        elif code == 13:
-            failed = eliminate_definite(vec(own, 128), vec(above, 36), 6, 5, 6)
-        elif code == DEFINITE:
-            failed = eliminate_definite(vec(own, la.n_data), vec(above, f * f), n, m, f)
+        if body[k, 7] != 0:
+            failed = call2(body[k, 7], own, above)
+        elif way == of.DEFINITE:
+            failed = of.eliminate(own, above, n, m, f)
+        elif way == of.JOINT:
+            failed = of.eliminate_joint(vec(own, la.n_data), vec(above, f * f), n, m, f, pivots[body[k, 6] :])
         else:
-            failed = eliminate_general(
+            failed = of.eliminate_general(
                 vec(own, la.n_careful), vec(above, f * f), n, m, f, pivots[body[k, 6] :], symmetric
             )
         if failed != 0:
@@ -165,49 +163,44 @@ def eliminate(la, body):
     return 0
 
 
-@device
-def solve_tree(la, body, x):
+@kernel(i8(u8, u8))
+def sweep(own, x):
     """T⁻¹ x in place; x is the address of numbers in the order of the bodies."""
+    la = _at(own)
+    body = imat(la.body if la.definite == 1 else la.careful, la.n_bodies, COLUMNS)
     symmetric = ivec(la.sizes, 7)[5] == 1
     pivots = ivec(la.pivots, la.n)
     for k in range(la.n_bodies - 1, -1, -1):
-        code, n, m, f, father = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4]
+        way, n, m, f, father = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4]
         own, mine = la.data + 8 * body[k, 5], x + 8 * body[k, 6]
         above = x + 8 * body[father, 6] if father >= 0 else mine
-        if code == 11:
-            forward_definite(vec(own, 64), vec(mine, 5), vec(above, 3), 3, 2, 3)
-        elif code == 10:
-            forward_definite(vec(own, 64), vec(mine, 3), vec(above, 2), 2, 1, 2)
-        elif code == 12:
-            forward_definite(vec(own, 128), vec(mine, 9), vec(above, 6), 6, 3, 6)
-        elif code == 13:
-            forward_definite(vec(own, 128), vec(mine, 11), vec(above, 6), 6, 5, 6)
-        elif code == DEFINITE:
-            forward_definite(vec(own, la.n_data), vec(mine, n + m), vec(above, f), n, m, f)
+        if body[k, 8] != 0:
+            call3(body[k, 8], own, mine, above)
+        elif way == of.DEFINITE:
+            of.forward(own, mine, above, n, m, f)
+        elif way == of.JOINT:
+            of.forward_joint(vec(own, la.n_data), vec(mine, n + m), vec(above, f), n, m, f, pivots[body[k, 6] :])
         else:
-            forward_general(
+            of.forward_general(
                 vec(own, la.n_careful), vec(mine, n + m), vec(above, f), n, m, f, pivots[body[k, 6] :], symmetric
             )
     for k in range(la.n_bodies):
-        code, n, m, f, father = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4]
+        way, n, m, f, father = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4]
         own, mine = la.data + 8 * body[k, 5], x + 8 * body[k, 6]
         above = x + 8 * body[father, 6] if father >= 0 else mine
-        if code == 11:
-            backward_definite(vec(own, 64), vec(mine, 5), vec(above, 3), 3, 2, 3)
-        elif code == 10:
-            backward_definite(vec(own, 64), vec(mine, 3), vec(above, 2), 2, 1, 2)
-        elif code == 12:
-            backward_definite(vec(own, 128), vec(mine, 9), vec(above, 6), 6, 3, 6)
-        elif code == 13:
-            backward_definite(vec(own, 128), vec(mine, 11), vec(above, 6), 6, 5, 6)
-        elif code == DEFINITE:
-            backward_definite(vec(own, la.n_data), vec(mine, n + m), vec(above, f), n, m, f)
+        if body[k, 9] != 0:
+            call3(body[k, 9], own, mine, above)
+        elif way == of.DEFINITE:
+            of.backward(own, mine, above, n, m, f)
+        elif way == of.JOINT:
+            of.backward_joint(vec(own, la.n_data), vec(mine, n + m), vec(above, f), n, m, f, pivots[body[k, 6] :])
         else:
-            backward_general(vec(own, la.n_careful), vec(mine, n + m), vec(above, f), n, m, f)
+            of.backward_general(vec(own, la.n_careful), vec(mine, n + m), vec(above, f), n, m, f)
+    return 0
 
 
 @device
-def close_loops(la, body):
+def close_loops(la):
     """W = (T⁻¹ C_Uᵀ)ᵀ and the factors of C_G T⁻¹ C_Uᵀ. Returns 0, or 1 + the place in x of a cut constraint."""
     n, n_cut = la.n - la.n_cut, la.n_cut
     W, S = mat(la.W, n_cut, n), mat(la.S, n_cut, n_cut)
@@ -223,7 +216,7 @@ def close_loops(la, body):
     for k in range(la.n_cut_U):
         W[force_row[k], force_place[k]] += U[k]
     for i in range(n_cut):
-        solve_tree(la, body, la.W + 8 * i * n)
+        call2(la.sweep, la.own, la.W + 8 * i * n)
     for k in range(la.n_cut_G):
         for j in range(n_cut):
             S[row[k], j] += G[k] * W[j, place[k]]
@@ -243,11 +236,11 @@ def factor(own):
     while True:
         n = la.n_data if la.definite == 1 else la.n_careful
         la.cut_at = n - la.n_cut_G - (0 if ivec(la.sizes, 7)[5] == 1 else la.n_cut_U)
-        body = imat(la.body if la.definite == 1 else la.careful, la.n_bodies, 7)
+        body = imat(la.body if la.definite == 1 else la.careful, la.n_bodies, COLUMNS)
         load(la, ivec(la.to if la.definite == 1 else la.careful_to, la.n_to), n)
         failed = eliminate(la, body)
         if failed == 0:
-            failed = close_loops(la, body) if la.n_cut > 0 else 0
+            failed = close_loops(la) if la.n_cut > 0 else 0
             break
         if la.definite == 0:
             break
@@ -263,10 +256,9 @@ def solve(own, b, x):
     la = _at(own)
     n = la.n - la.n_cut
     given, out, y, unknown = vec(b, la.n), vec(x, la.n), vec(la.x, la.n), ivec(la.unknown, la.n)
-    body = imat(la.body if la.definite == 1 else la.careful, la.n_bodies, 7)
     for i in range(la.n):
         y[i] = given[unknown[i]]
-    solve_tree(la, body, la.x)
+    call2(la.sweep, la.own, la.x)
     if la.n_cut > 0:
         W, mu = mat(la.W, la.n_cut, n), vec(la.mu, la.n_cut)
         G, row = vec(la.data + 8 * la.cut_at, la.n_cut_G), ivec(la.cut_row, la.n_cut_G)
