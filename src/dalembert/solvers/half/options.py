@@ -8,10 +8,13 @@ from dalembert.errors import ModelError, OptionError
 from dalembert.linalg.compiled import Compiled
 from dalembert.linalg.dense import Dense
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
+from dalembert.linalg.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
 
+#: unknowns of saddle-point systems for which full matrices are no slower than sparse ones
+SMALL = 60
 PROJECTIONS = ("both", "velocities", "none")
 
 
@@ -57,7 +60,9 @@ class HalfExplicitOptions(MethodOptions):
         if self.linear_solver is not None:
             return self.linear_solver
         quick = Compiled()
-        return Dense() if quick.obstacle(pattern) else quick
+        if not quick.obstacle(pattern):
+            return quick
+        return Dense() if pattern.n <= SMALL else Sparse()
 
     def settings(self) -> dict[str, float]:
         """The fields of the record of a run that the options determine."""
