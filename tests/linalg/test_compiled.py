@@ -55,11 +55,25 @@ def test_fast_path_is_taken_and_chains_cost_what_trees_should():
     assert work[2] - work[1] == pytest.approx(2 * (work[1] - work[0]), rel=0.1)  # linear in the number of bodies
 
 
-def test_massless_coordinates_are_refused_or_left_to_dense():
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_massless_coordinates(symmetric):
     rng = np.random.default_rng(1)
-    M, G = joint_coordinates(rng, [-1, 0])
-    with pytest.raises(OptionError, match="has no mass of its own; use Dense"):
-        build(M, G)
+    M, G = joint_coordinates(rng, [-1, 0, 1, 1])
+    U = None if symmetric else G + 0.05 * rng.normal(size=G.shape) * (G != 0)
+    memory = build(M, G, U)
+    assert saddle.factor(memory) == 0
+    assert memory.fell_back == 0
+    b = rng.normal(size=memory.pattern.n)
+    w, lam, _ = direct(M, G, b[: M.shape[0]], b[M.shape[0] :], U)
+    np.testing.assert_allclose(saddle.solve(memory, b), np.concatenate([w, lam]), rtol=1e-8, atol=1e-10)
+
+
+def test_what_nothing_holds():
+    with pytest.raises(OptionError, match=r"no mass and no constraint holds velocity 'v\[1\]'; use Dense"):
+        build(np.diag([1.0, 0.0]), np.array([[1.0, 0.0]]))
+
+
+def test_semidefinite_mass_is_left_to_dense():
     M = np.diag([1.0, 1.0, 1.0])
     G = np.array([[1.0, 0.0, 2.0]])
     memory = build(M, G)

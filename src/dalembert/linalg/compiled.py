@@ -1,8 +1,9 @@
 """Elimination as machine code: the order of the pivots is found once from the pattern, then every operation of the
 factorization and of the substitutions is written down and compiled, without zeros, loops or indices.
 
-Velocities come with their positive masses, constraints after all their velocities: pivots are definite then, and need
-no search. Where one turns out small (semi-definite M, constraints that are nearly dependent), `Dense` takes over.
+Velocities come with their positive masses, constraints after all their velocities, and velocities without mass after
+the constraints that hold them: pivots are definite then, and need no search. Where one turns out small (constraints
+that are nearly dependent, or rest on massless velocities alone), `Dense` takes over.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LARGEST = 500
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Compiled(LinearSolver):
-    """Elimination in a fixed order, compiled for the pattern: the quickest for small and medium systems, M definite."""
+    """Elimination in a fixed order, compiled for the pattern: the quickest for small and medium systems."""
 
     longest: int = 20_000  # multiplications beyond which it takes too long to compile
 
@@ -48,42 +49,54 @@ class Compiled(LinearSolver):
 
     def obstacle(self, pattern: SaddlePattern) -> str:
         """Why this solver is not for the pattern; empty if it is."""
-        rows, columns = pattern.mass
-        massless = sorted(set(range(pattern.n_v)) - set(rows[rows == columns].tolist()))
-        if massless:
-            return f"velocity '{pattern.velocity_names[massless[0]]}' has no mass of its own"
         if pattern.n > LARGEST:
             return f"it has more than {LARGEST} unknowns"
-        operations = Elimination(pattern, self.longest).operations
-        return f"it takes more than {self.longest} operations" if operations > self.longest else ""
+        elimination = Elimination(pattern, self.longest)
+        if elimination.stuck is not None:
+            return f"no mass and no constraint holds {pattern.name(elimination.stuck)}"
+        return f"it takes more than {self.longest} operations" if elimination.operations > self.longest else ""
 
 
 class Elimination:
-    """The order of the pivots, and how many multiplications they cost; stops counting beyond `most`."""
+    """The order of the pivots, and how many multiplications they cost; stops counting beyond `most`.
+
+    `stuck` is an unknown for which there is no pivot, or None.
+    """
 
     def __init__(self, pattern: SaddlePattern, most: int):
         self.pattern = pattern
         n, n_v = pattern.n, pattern.n_v
         neighbours: list[set[int]] = [set() for _ in range(n)]
-        for i, j in zip(*pattern.entries(), strict=True):
+        diagonal = [False] * n
+        for i, j in zip(*(a.tolist() for a in pattern.entries()), strict=True):
             if i != j:
-                neighbours[i].add(int(j))
-                neighbours[j].add(int(i))
-        waiting = [len({j for j in neighbours[i] if j < n_v}) if i >= n_v else 0 for i in range(n)]
-        velocities = [[k for k in range(n_v, n) if i in neighbours[k]] for i in range(n_v)]
+                neighbours[i].add(j)
+                neighbours[j].add(i)
+            else:
+                diagonal[i] = True
+        heavy = [diagonal[i] for i in range(n_v)]
+        # constraints wait for their velocities with mass
+        of_velocity = [[k for k in neighbours[i] if k >= n_v] for i in range(n_v)]
+        waiting = [sum(heavy[j] for j in neighbours[i] if j < n_v) if i >= n_v else 0 for i in range(n)]
         self.order: list[int] = []
         self.operations = 0
+        self.stuck: int | None = None
         left = set(range(n))
         while left and self.operations <= most:
-            ready = [i for i in left if waiting[i] == 0]
-            pivot = min(ready, key=lambda i: (len(neighbours[i]), i))
+            ready = [i for i in left if diagonal[i] and waiting[i] == 0]
+            first = [i for i in ready if i >= n_v or heavy[i]] or ready
+            if not first:
+                self.stuck = min(left)
+                return
+            pivot = min(first, key=lambda i: (len(neighbours[i]), i))
             others = neighbours[pivot]
             self.operations += len(others) * (len(others) + 1)
             for i in others:
                 neighbours[i] |= others - {i}
                 neighbours[i].discard(pivot)
-            if pivot < n_v:
-                for k in velocities[pivot]:
+                diagonal[i] = True
+            if pivot < n_v and heavy[pivot]:
+                for k in of_velocity[pivot]:
                     waiting[k] -= 1
             left.discard(pivot)
             self.order.append(pivot)
@@ -110,7 +123,7 @@ class Elimination:
         done: set[int] = set()
         for pivot in self.order:
             row = rows[pivot]
-            d = row.get(pivot, ca.SX(0))
+            d = row[pivot]
             inverse[pivot] = 1 / d
             margin[pivot] = (d if pivot < n_v else -d) - SMALL * size[pivot]
             done.add(pivot)
