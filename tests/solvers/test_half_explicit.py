@@ -212,6 +212,14 @@ def test_inputs_with_breakpoints_and_rates(method):
     assert 1.0 in np.round(sol.t, 12)
 
 
+@both
+def test_steps_grow_quickly_where_there_is_no_error(method):
+    flight = da.EquationsOfMotion(p=["x", "y"], mass=[1, 1], force=[0, -9.81])
+    sol = da.simulate(flight, (0, 100), v0=[1, 50], p0=[0, 0], method=method)
+    assert sol.stats.accepted < 15
+    np.testing.assert_allclose(sol.p[-1], [100, 5000 - 9.81 * 5000], rtol=1e-12)
+
+
 # -- the driver --------------------------------------------------------------------------------------------------------
 
 
@@ -346,6 +354,8 @@ def test_bad_options(method, options, message):
 
 
 def test_bad_error_option():
+    with pytest.raises(da.OptionError, match=r"min_step=0\.1 is larger than max_step=0\.01"):
+        da.simulate(pendulum(), (0, 1), p0=[1, 0], method=da.Hem5(min_step=0.1), max_step=0.01)
     with pytest.raises(da.OptionError, match="error='velocities' is unknown"):
         da.Hem5(error="velocities")
 

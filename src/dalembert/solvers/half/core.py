@@ -54,6 +54,7 @@ WHOLES = (
     "symmetric",  # the linear solver takes U = G
     "max_steps", "project_positions", "project_velocities", "project_every", "error_in",
     "first", "rejected", "last", "singular", "singular_count", "forced", "since_projection",
+    "factors_fit",  # what was factored last serves for the projection of the positions of `next`
     "why",  # the outcome for which the last attempt was rejected; FINE: its error
 )  # fmt: skip
 #: what `start` clears
@@ -133,6 +134,12 @@ def evaluate_matrices(state, ports, t, x, out):
     """Nonzeros of M, of C, and (g_t, h), at the positions in x."""
     add(state, Count.MASS, 1)
     return watched(state, evaluate(state.matrices_port, ports, t, x, out), t, x)
+
+
+@device
+def time_at(state, c):
+    """t + c h; exactly the end of the interval at the end of the last step, as inputs may jump there."""
+    return state.t_end if c == 1.0 and state.last == 1 else state.t + c * state.h
 
 
 @device
@@ -365,15 +372,18 @@ def arrive(state, ports, la, t):
         outcome = position_residual(state, ports, t, x)
         if outcome != FINE:
             return outcome
-    outcome = load_and_factor(state, la, matrices)
-    if outcome == FINE and due and state.project_positions == 1 and state.n_lam > 0:
+    if due and state.project_positions == 1 and state.n_lam > 0:
         found = state.residual_p
-        outcome = project_positions(state, ports, la, t, x)
+        if state.factors_fit == 0:
+            outcome = load_and_factor(state, la, matrices)
+        if outcome == FINE:
+            outcome = project_positions(state, ports, la, t, x)
         state.residual_p = found
         if outcome == FINE:
             outcome = evaluate_matrices(state, ports, t, x, matrices)
-        if outcome == FINE:
-            outcome = load_and_factor(state, la, matrices)
+    state.factors_fit = 0
+    if outcome == FINE:
+        outcome = load_and_factor(state, la, matrices)
     if outcome == FINE and due and state.project_velocities == 1 and state.n_m > 0:
         outcome = project_velocities(state, la, matrices, x)
     if outcome == FINE:

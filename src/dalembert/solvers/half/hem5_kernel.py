@@ -60,7 +60,7 @@ def take_stages(state, ports, la):
         rates = vec(state.rates, n_d)  # those of the first stage are known
         if i > 0:
             rates = vec(state.stage_rates, n_d)
-            answer = core.evaluate_rates(state, ports, state.t + C[i] * h, stage, rates)
+            answer = core.evaluate_rates(state, ports, core.time_at(state, C[i]), stage, rates)
             if answer != 0:
                 return answer
         for k in range(n_p):
@@ -70,7 +70,7 @@ def take_stages(state, ports, la):
         combine(state, K, A[i + 1], i + 1, 0, n_p, following)
         combine(state, K, A[i + 1], i + 1, n_p + n_v, n_d, following)
         combine(state, K, A[i + 1], i, n_p, n_p + n_v, following)
-        answer = core.evaluate_matrices(state, ports, state.t + C[i + 1] * h, following, there)
+        answer = core.evaluate_matrices(state, ports, core.time_at(state, C[i + 1]), following, there)
         if answer != 0:
             return answer
         # the velocities of the next stage shall satisfy its constraints
@@ -96,6 +96,7 @@ def take_stages(state, ports, la):
             if i == 0:
                 here = other
             here, there = there, here
+    state.factors_fit = 1  # constraints of the new point, forces of the eighth stage, which is near
     return FINE
 
 

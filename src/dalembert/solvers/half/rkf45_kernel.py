@@ -46,13 +46,13 @@ def new_rkf45_state(compiled):
 @device
 def take_stages(state, ports, la):
     """Six stages, each with the accelerations of its point; then the new point with its matrices. An outcome."""
-    n, n_d, h = state.n, state.n_d, state.h
+    n, n_d = state.n, state.n_d
     K, stage, stage_dot = mat(state.K, STAGES, n_d), vec(state.stage, n), vec(state.stage_dot, n)
     rates, matrices = vec(state.stage_rates, n_d), vec(state.next_matrices, state.n_M + state.n_C + state.n_m)
     core.copy(state.x_dot, state.K, n_d)
     core.copy(state.x, state.stage, n)
     for i in range(1, STAGES):
-        t = state.t + C[i] * h
+        t = core.time_at(state, C[i])
         combine(state, K, A[i], i, 0, n_d, stage)
         core.forget_multipliers(state, stage)
         outcome = core.evaluate_matrices(state, ports, t, stage, matrices)
@@ -67,7 +67,7 @@ def take_stages(state, ports, la):
     new = vec(state.next, n)
     combine(state, K, A[state.advance], STAGES, 0, n_d, new)
     core.forget_multipliers(state, new)
-    return core.evaluate_matrices(state, ports, state.t + h, new, matrices)
+    return core.evaluate_matrices(state, ports, core.time_at(state, 1.0), new, matrices)
 
 
 @device

@@ -10,11 +10,6 @@ from dalembert.solvers.half.core import FINE, STOPPED, add
 from dalembert.solvers.half.interpolation import set_polynomial
 from dalembert.solvers.status import Count
 
-#: an estimate below this is nothing but rounding
-NOTHING = 1e-13
-#: growth of the step size then
-CAREFUL = 1.2
-
 
 @device
 def combine(state, K, row, count, first, last, out):
@@ -34,9 +29,8 @@ def combine(state, K, row, count, first, last, out):
 @device
 def new_step_size(state, error, power):
     """(10), within the limits on the change."""
-    if error < NOTHING:
-        return state.h * CAREFUL
-    return state.h * max(state.max_shrink, min(state.max_growth, state.safety * error**-power))
+    wanted = state.safety * error**-power if error > 0.0 else np.inf
+    return state.h * max(state.max_shrink, min(state.max_growth, wanted))
 
 
 @device
@@ -54,8 +48,7 @@ def finish_step(state, ports, la, buffer, scan, outcome, error, power):
         core.reject(state, min(abs(h_new), 0.9 * abs(state.h)))
         return -1
     core.copy(state.next, state.raw, state.n_p)
-    t = state.t_end if state.last == 1 else state.t + state.h
-    outcome = core.arrive(state, ports, la, t)
+    outcome = core.arrive(state, ports, la, core.time_at(state, 1.0))
     if outcome != FINE:
         return core.give_up(state, outcome)
     drift = core.drifted(state)

@@ -13,6 +13,7 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import (
     FunctionFailed,
+    OptionError,
     SimulationError,
     SingularMatrix,
     StepMissedTolerance,
@@ -78,6 +79,8 @@ class HalfStepper:
         samples: int,
         kind: str = "",
     ):
+        if options.min_step > max_step:
+            raise OptionError(f"min_step={options.min_step:g} is larger than max_step={max_step:g}")
         self.options, self.compiled, self.kernel = options, compiled, kernel
         self.system = form = compiled.form
         key = ("half-explicit", type(options).__name__, kind)
