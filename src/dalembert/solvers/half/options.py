@@ -15,6 +15,8 @@ from dalembert.solvers.method import MethodOptions, one_of, require
 
 #: unknowns of saddle-point systems for which full matrices are no slower than sparse ones
 SMALL = 60
+#: operations of an elimination up to which compiling it (0.1 ms each) pays within some thousand steps
+WORTHWHILE = 2000
 PROJECTIONS = ("both", "velocities", "none")
 
 
@@ -59,7 +61,7 @@ class HalfExplicitOptions(MethodOptions):
         """The linear solver for a pattern."""
         if self.linear_solver is not None:
             return self.linear_solver
-        quick = Compiled()
+        quick = Compiled(longest=WORTHWHILE)
         if not quick.obstacle(pattern):
             return quick
         return Dense() if pattern.n <= SMALL else Sparse()
