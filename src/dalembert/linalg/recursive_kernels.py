@@ -200,7 +200,7 @@ def sweep(own, x):
 
 
 @device
-def close_loops(la):
+def close_loops(la, own):
     """W = (T⁻¹ C_Uᵀ)ᵀ and the factors of C_G T⁻¹ C_Uᵀ. Returns 0, or 1 + the place in x of a cut constraint."""
     n, n_cut = la.n - la.n_cut, la.n_cut
     W, S = mat(la.W, n_cut, n), mat(la.S, n_cut, n_cut)
@@ -216,7 +216,7 @@ def close_loops(la):
     for k in range(la.n_cut_U):
         W[force_row[k], force_place[k]] += U[k]
     for i in range(n_cut):
-        call2(la.sweep, la.own, la.W + 8 * i * n)
+        call2(la.sweep, own, la.W + 8 * i * n)
     for k in range(la.n_cut_G):
         for j in range(n_cut):
             S[row[k], j] += G[k] * W[j, place[k]]
@@ -240,7 +240,7 @@ def factor(own):
         load(la, ivec(la.to if la.definite == 1 else la.careful_to, la.n_to), n)
         failed = eliminate(la, body)
         if failed == 0:
-            failed = close_loops(la) if la.n_cut > 0 else 0
+            failed = close_loops(la, own) if la.n_cut > 0 else 0
             break
         if la.definite == 0:
             break
@@ -258,7 +258,7 @@ def solve(own, b, x):
     given, out, y, unknown = vec(b, la.n), vec(x, la.n), vec(la.x, la.n), ivec(la.unknown, la.n)
     for i in range(la.n):
         y[i] = given[unknown[i]]
-    call2(la.sweep, la.own, la.x)
+    call2(la.sweep, own, la.x)
     if la.n_cut > 0:
         W, mu = mat(la.W, la.n_cut, n), vec(la.mu, la.n_cut)
         G, row = vec(la.data + 8 * la.cut_at, la.n_cut_G), ivec(la.cut_row, la.n_cut_G)
