@@ -97,7 +97,7 @@ def decompose_mass(la):
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    bad = not_finite(la)
+    bad = not_finite(saddle_at(own))
     if bad != 0:
         return bad
     sizes = ivec(la.sizes, 7)

@@ -14,7 +14,7 @@ from dalembert.linalg import bodies as of
 from dalembert.linalg import lu
 from dalembert.linalg.dense_kernels import rank_deficient
 from dalembert.linalg.fixed_bodies import SIZES, fixed
-from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite
+from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -229,7 +229,7 @@ def close_loops(la, own):
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    bad = not_finite(la)
+    bad = not_finite(saddle_at(own))
     if bad != 0:
         return bad
     failed = 0

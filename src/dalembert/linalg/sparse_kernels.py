@@ -5,7 +5,7 @@ import numpy as np
 
 from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, member, vec
-from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, scale
+from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, saddle_at, scale
 from dalembert.linalg.sparse import column_order, fill_bound
 
 i8, u8 = nb.int64, nb.uint64
@@ -215,10 +215,10 @@ def refactor(la):
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    bad = not_finite(la)
+    bad = not_finite(saddle_at(own))
     if bad != 0:
         return bad
-    scale(la, vec(la.r, la.n), vec(la.c, la.n))
+    scale(saddle_at(own), vec(la.r, la.n), vec(la.c, la.n))
     load(la)
     if la.known == 1 and refactor(la):
         return 0
