@@ -41,7 +41,7 @@ def test_new_pivots_when_the_old_ones_fail():
     memory = built(M, G)
     assert saddle.factor(memory) == 0
     pattern = G != 0
-    for k in range(30):  # values of any size at any place
+    for _ in range(30):  # values of any size at any place
         G = np.where(pattern, rng.normal(size=G.shape) * 10.0 ** rng.integers(-2, 2, size=G.shape), 0)
         memory.G[:] = G[pattern]
         assert saddle.factor(memory) == 0

@@ -34,3 +34,6 @@ class Auto(LinearSolver):
 
     def build(self, pattern: SaddlePattern) -> Memory:
         return self.choose(pattern).build(pattern)
+
+
+AUTO = Auto()

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class Block(LinearSolver):
     """Block elimination down to the degrees of freedom: for few degrees of freedom.
 
-    Coordinates without mass are taken as joint coordinates q, the others as absolute ones, if there are as many of these
-    as constraints: K v' + J q'' = h, and A q'' = b with A = Jᵀ K⁻ᵀ M K⁻¹ J. Otherwise, or where K is singular, pivoting
-    chooses which coordinates depend on the others.
+    Coordinates without mass are taken as joint coordinates q, the others as absolute ones, if there are as many of
+    these as constraints: K v' + J q'' = h, and A q'' = b with A = Jᵀ K⁻ᵀ M K⁻¹ J. Otherwise, or where K is singular,
+    pivoting chooses which coordinates depend on the others.
     """
 
     def build(self, pattern: SaddlePattern) -> Memory:

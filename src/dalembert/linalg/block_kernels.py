@@ -40,7 +40,8 @@ def block_memory(solver, pattern) -> Memory:
         K=square, K_rows=np.arange(m), K_columns=np.arange(n), K_U=square, KU_rows=np.arange(m),
         KU_columns=np.arange(n), N=basis, N_U=basis, MN=basis, A=np.zeros((n - m, n - m)),
         pivots=np.zeros(n - m, np.int64), r=np.ones(n + m), c=np.ones(n + m), kept=np.zeros(len(pattern.mass[0])),
-        w=np.zeros(n), y=np.zeros(n), h=np.zeros(m), z=np.zeros(n - m), n_v=n, n_lam=m, structured=int(massive.sum() == m and m < n),
+        w=np.zeros(n), y=np.zeros(n), h=np.zeros(m), z=np.zeros(n - m), n_v=n, n_lam=m,
+        structured=int(massive.sum() == m and m < n),
     )  # fmt: skip
 
 
@@ -53,10 +54,10 @@ def choose(K, rows, columns, n_lam, n_v, free_columns):
             for j in range(k, n_v if free_columns else k + 1):
                 if abs(K[i, j]) > best:
                     best, row, column = abs(K[i, j]), i, j
-        largest = 0.0 if free_columns else abs(K[0, k])
+        largest = 1.0 if free_columns else 0.0  # rows are scaled to 1
         for i in range(k):
             largest = max(largest, abs(K[i, column]))
-        if not best > TINY * max(largest, 1.0 if free_columns else 0.0):  # rows are scaled to 1
+        if not best > TINY * largest:
             return rows[row] + 1
         if row != k:
             rows[k], rows[row] = rows[row], rows[k]

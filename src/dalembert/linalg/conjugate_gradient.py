@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dalembert.linalg.auto import Auto
+from dalembert.linalg.auto import AUTO
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
 from dalembert.linalg.storage import MASS
 from dalembert.linalg.symmetric import require_symmetric
@@ -20,11 +20,11 @@ class ConjugateGradient(LinearSolver):
     """Conjugate gradients preconditioned by the factors of the matrix at the beginning of the step: for U = G.
 
     With positive definite M the iteration is for λ, with G M⁻¹ Gᵀ; otherwise (massless coordinates) for w and λ
-    together. Where it does not converge quickly the matrix is factored after all. Worthwhile where factors are expensive:
-    closed loops or large blocks; along a tree `Recursive` costs less than a few iterations.
+    together. Where it does not converge quickly the matrix is factored after all. Worthwhile where factors are
+    expensive: along a tree `Recursive` costs less than two iterations.
     """
 
-    inner: LinearSolver = Auto()  # factors the matrix at the beginning of the step
+    inner: LinearSolver = AUTO  # factors the matrix at the beginning of the step
     tolerance: float = 1e-14  # of the last correction, relative to the solution
     iterations: int = 12  # before the matrix is factored anew
     mass: str = "auto"  # M is "full", "block" diagonal or "diagonal"

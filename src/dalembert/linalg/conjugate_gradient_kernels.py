@@ -53,7 +53,8 @@ def precondition(la):
     """Let the inner solver factor the kept values. Returns its code."""
     sizes, inner = ivec(la.sizes, 7), saddle_at(la.inner)
     inner.own = la.inner
-    M, G, kept_M, kept_G = vec(inner.M, sizes[2]), vec(inner.G, sizes[3]), vec(la.kept_M, sizes[2]), vec(la.kept_G, sizes[3])
+    M, kept_M = vec(inner.M, sizes[2]), vec(la.kept_M, sizes[2])
+    G, kept_G = vec(inner.G, sizes[3]), vec(la.kept_G, sizes[3])
     for k in range(sizes[2]):
         M[k] = kept_M[k]
     for k in range(sizes[3]):
@@ -238,11 +239,10 @@ def iterate_all(la, given, out):
     rho = 0.0
     for iteration in range(la.limit + 1):
         call3(inner.solve, la.inner, la.rest, la.better)
-        if iteration > 0 or rho == 0.0:
-            if small(z, x, weight, 0, n_v, la.tolerance) and small(z, x, weight, n_v, n, la.tolerance):
-                for i in range(n):
-                    out[i] = x[i]
-                return True
+        if small(z, x, weight, 0, n_v, la.tolerance) and small(z, x, weight, n_v, n, la.tolerance):
+            for i in range(n):
+                out[i] = x[i]
+            return True
         if iteration == la.limit:
             break
         la.iterations += 1

@@ -43,7 +43,8 @@ def range_space_memory(solver, pattern, blocks) -> Memory:
     return new_saddle(
         solver, pattern, RECORD, address_of(factor), address_of(solve),
         L=np.zeros(n * n), **tables, row=whole(row), touched=whole(touched),
-        **{f"full_{name}": table for name, table in full.items()}, full_row=np.arange(m), full_touched=whole(np.zeros(m)),
+        **{f"full_{name}": table for name, table in full.items()}, full_row=np.arange(m),
+        full_touched=np.zeros(m, np.int64),
         W=np.zeros((m, n)), V=np.zeros((m, n)), R=np.zeros((m, m)), pivots=np.zeros(m, np.int64), r=np.ones(n + m),
         c=np.ones(n + m), y=np.zeros(n + m), n_v=n, n_lam=m, n_L=n * n, n_blocks=len(blocks), n_touched=len(row),
         augmented=int(not massive.all()),

@@ -20,7 +20,7 @@ def check_storage(mass: str, constraint: str) -> None:
 
 
 def mass_blocks(pattern: SaddlePattern, mass: str) -> list[np.ndarray]:
-    """Velocities of each diagonal block of M: one for "full", connected ones for "block", single ones for "diagonal"."""
+    """Those of each diagonal block of M: all for "full", connected ones for "block", single ones for "diagonal"."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 

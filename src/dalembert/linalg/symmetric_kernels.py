@@ -20,8 +20,8 @@ def symmetric_memory(solver, pattern) -> Memory:
     return new_saddle(
         solver, pattern, RECORD, address_of(factor), address_of(solve), A=np.zeros((n, n)),
         pivots=np.zeros(n, np.int32), lapack=lapack.lapack_arguments(n), r=np.ones(n), c=np.ones(n), x=np.zeros(n),
-        work=np.zeros(64 * max(n, 1)), lower=np.array([ord("L")], np.uint8), length=np.array([64 * max(n, 1)], np.int32),
-        n=n,
+        work=np.zeros(64 * max(n, 1)), lower=np.array([ord("L")], np.uint8),
+        length=np.array([64 * max(n, 1)], np.int32), n=n,
     )  # fmt: skip
 
 

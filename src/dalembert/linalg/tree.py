@@ -2,9 +2,9 @@
 
 Bodies are the connected components of M. Where M is diagonal they are too small (x, y and phi of one body): a
 coordinate then joins the coordinate that stands in all its constraints, and coordinates in the same constraints join.
-Massless coordinates in constraints between the same two bodies are joint coordinates and belong to the outer one; others
-(points without mass) are bodies of their own. Constraints between the same two bodies are a joint. A spanning tree
-hangs every body on its father; constraints that are not part of it are cut, and closed later.
+Massless coordinates in constraints between the same two bodies are joint coordinates and belong to the outer one;
+others (points without mass) are bodies of their own. Constraints between the same two bodies are a joint. A spanning
+tree hangs every body on its father; constraints that are not part of it are cut, and closed later.
 """
 
 from __future__ import annotations
