@@ -41,7 +41,8 @@ class Recursive(LinearSolver):
             )
         with announce():
             from dalembert.linalg.recursive_kernels import recursive_memory
-        return recursive_memory(self, pattern, tree)
+
+            return recursive_memory(self, pattern, tree)  # compiles what the tree needs
 
     def weakness(self, memory: Memory, code: int) -> str:
         pattern, tree = memory.pattern, memory.tree
