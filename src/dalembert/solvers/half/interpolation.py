@@ -6,8 +6,8 @@ Values and rates at both ends of a step give cubics for p, v and r. One more con
   nothing.
 - Otherwise, and for r, the rates at one inner point, evaluated on the cubics [1]_.
 
-Multipliers go through their values at the ends, at that inner point, and at up to four earlier points: a polynomial of
-degree up to 5.
+Multipliers go through their values at the ends and at up to four earlier points: a polynomial of degree up to 5. The
+inner point, whose multipliers have the error of the cubics, only helps as long as there are no two earlier ones.
 
 References
 ----------
@@ -28,7 +28,7 @@ SLOPE = 2.0 * INNER * (1.0 + INNER) * (1.0 + 2.0 * INNER)
 #: earlier points nearer than this fraction of the step are not used: differences would be noise
 NEAREST = 0.2
 #: nodes of the multipliers' polynomial, and earlier points among them
-NODES, PAST = 4, 2
+NODES, PAST = 6, 4
 
 # fields that a method with this dense output adds to its record
 ARRAYS = (
@@ -166,7 +166,8 @@ def set_polynomial(state, ports, la):
     """The polynomial of the step from the current point to `next`. Returns FINE or STOPPED."""
     set_cubics(state)
     n_p, from_positions = state.n_p, state.plain == 1
-    inner = (not from_positions) or state.n_r > 0 or (state.n_m > 0 and state.n_past < 2)
+    young = state.n_m > 0 and state.n_past < 2
+    inner = (not from_positions) or state.n_r > 0 or young
     if inner:
         outcome = evaluate_inner(state, ports, la)
         if outcome == STOPPED:
@@ -178,7 +179,7 @@ def set_polynomial(state, ports, la):
             raise_from_inner(state, 2 * n_p, state.n_d)
     elif inner:
         raise_from_inner(state, 0, state.n_d)
-    set_multipliers(state, inner)
+    set_multipliers(state, inner and young)
     remember(state)
     return FINE
 
