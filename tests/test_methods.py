@@ -8,6 +8,8 @@ import pytest
 import dalembert as da
 
 PROBLEMS = sorted(da.problems.catalogue())
+# half-explicit methods have neither auxiliary variables nor contact points
+DESCRIPTOR = [name for name in PROBLEMS if name not in ("ball_in_ellipse", "motor_pendulum")]
 METHODS = {f"radau5 {f}": da.Radau5(formulation=f) for f in ("index1", "index2", "index3", "ggl", "baumgarte")}
 
 # mixed error allowed at rtol = atol = 1e-6 and 1e-9; index 3 controls velocities and multipliers less (weights h, h²)
@@ -23,6 +25,23 @@ def test_reference_values(name, method):
     assert loose < allowed[0]
     assert tight < allowed[1]
     assert tight < loose
+
+
+@pytest.mark.parametrize("name", DESCRIPTOR)
+@pytest.mark.parametrize(("method", "allowed"), [(da.Hem5(), (5e-5, 5e-8)), (da.Rkf45(), DEFAULT)])
+def test_reference_values_of_half_explicit_methods(name, method, allowed):
+    problem = da.problems.catalogue()[name]()
+    solutions = [problem.simulate(method=method, rtol=tol, atol=tol) for tol in (1e-6, 1e-9)]
+    loose, tight = (problem.error(solution) for solution in solutions)
+    assert loose < allowed[0]
+    assert tight < allowed[1]
+    assert tight < loose
+    for solution in solutions:  # at every accepted point, to rounding
+        speed = 1 + np.abs(solution.v).max()
+        assert solution.max_residual("position") < 1e-11
+        assert solution.max_residual("velocity") < 1e-13 * speed
+    if problem.reference.lam is not None:
+        np.testing.assert_allclose(solutions[-1].lam[-1], problem.reference.lam, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("formulation", ["ggl", "index2", "index1"])

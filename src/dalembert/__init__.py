@@ -28,7 +28,18 @@ _HOME = {
     "simulate": "simulation",
     "Solution": "solution",
     "Geoms": "solvers",
+    "Hem5": "solvers",
     "Radau5": "solvers",
+    "Rkf45": "solvers",
+    "Auto": "linalg.auto",
+    "Compiled": "linalg.compiled",
+    "Dense": "linalg.dense",
+    "Symmetric": "linalg.symmetric",
+    "RangeSpace": "linalg.range_space",
+    "Block": "linalg.block",
+    "Sparse": "linalg.sparse",
+    "Recursive": "linalg.recursive",
+    "ConjugateGradient": "linalg.conjugate_gradient",
     "DalembertError": "errors",
     "ModelError": "errors",
     "OptionError": "errors",
@@ -45,6 +56,7 @@ _HOME = {
     "UntraceableError": "errors",
     "UntraceableWarning": "errors",
     "InitialValuesCorrected": "errors",
+    "StepMissedTolerance": "errors",
 }
 _ROOMS = ("problems", "studies")
 

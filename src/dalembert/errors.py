@@ -84,6 +84,10 @@ class InitialValuesCorrected(UserWarning):
     """Start values that were given have been changed noticeably to satisfy the constraints."""
 
 
+class StepMissedTolerance(UserWarning):
+    """Steps of the smallest size that the user allows were accepted although their error was too large."""
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's code that called into the package, however deep inside this happens."""
     package = str(Path(__file__).parent)

@@ -63,7 +63,12 @@ def _call(result: types.Type, *arguments: types.Type):
         function_type = ir.FunctionType(context.get_value_type(signature.return_type), of)
         return builder.call(builder.inttoptr(values[0], function_type.as_pointer()), list(values[1:]))
 
-    if len(arguments) == 2:
+    if len(arguments) == 1:
+
+        @intrinsic
+        def call(typingctx, address, a):
+            return signature, codegen
+    elif len(arguments) == 2:
 
         @intrinsic
         def call(typingctx, address, a, b):
@@ -83,6 +88,7 @@ def _call(result: types.Type, *arguments: types.Type):
 
 
 # calls of kernels by their `address_of`: arguments are addresses of records and arrays, or real numbers
+call1 = _call(types.int64, types.uint64)
 call2 = _call(types.int64, types.uint64, types.uint64)
 call3 = _call(types.int64, types.uint64, types.uint64, types.uint64)
 call_reals3 = _call(types.int64, types.uint64, types.float64, types.float64, types.float64)

@@ -18,7 +18,7 @@ from dalembert.compile.ports import Port
 from dalembert.errors import StepRefused
 from dalembert.model import Model
 from dalembert.model.opaque import OpaqueEvaluator
-from dalembert.regularize import System
+from dalembert.regularize import DescriptorForm, System
 
 #: compiled forms of one model beyond which ports of inputs that are no longer used are dropped
 CACHED_FORMS = 100
@@ -59,11 +59,11 @@ def _compile(system: System) -> CompiledSystem:
     blocks = graph.externals_in(system.residual)
     if not blocks:
         J = system.jacobian
-        jacobian = compile_port(graph.t, both, graph.theta, ca.cse(ca.vertcat(_nonzeros(J), _nonzeros(E))))
-        pattern = _triplets(J.sparsity())
+        jacobian = compile_port(graph.t, both, graph.theta, ca.cse(ca.vertcat(nonzeros(J), nonzeros(E))))
+        pattern = triplets(J.sparsity())
     else:
         rows, columns = _pattern_with_externals(system, blocks)
-        leading = expression_port(system, _nonzeros(E), both)
+        leading = expression_port(system, nonzeros(E), both)
         jacobian = python_port(
             _difference_jacobian(residual, leading, rows, columns, n),
             n_x=2 * n,
@@ -72,12 +72,17 @@ def _compile(system: System) -> CompiledSystem:
         )
         pattern = (rows, columns)
     return CompiledSystem(
-        system, residual, jacobian, pattern, _triplets(E.sparsity()), tuple(system.eliminable(pattern))
+        system, residual, jacobian, pattern, triplets(E.sparsity()), tuple(system.eliminable(pattern))
     )
 
 
-def expression_port(system: System, expression: ca.SX, x: ca.SX | None = None) -> Port:
-    """A port for any expression of the system's state (or of `x` = state and rates)."""
+def expression_port(
+    system: System | DescriptorForm, expression: ca.SX, x: ca.SX | None = None, at_zero: tuple[str, ...] = ()
+) -> Port:
+    """A port for any expression of the system's state (or of `x` = state and rates).
+
+    Functions that could not be traced are evaluated with the vectors `at_zero` set to zero.
+    """
     graph = system.model.graph
     x = system.x if x is None else x
     expression = ca.cse(ca.densify(ca.vec(expression)))
@@ -87,10 +92,11 @@ def expression_port(system: System, expression: ca.SX, x: ca.SX | None = None) -
     inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *(b.symbol for b in blocks)), expression)
     evaluator = OpaqueEvaluator(graph, blocks, {})
     slices = system.slices
-    absent = {kind: np.zeros(0) for kind in graph.vectors if kind not in slices}
+    fixed = {kind: np.zeros(0) for kind in graph.vectors if kind not in slices}
+    fixed |= {kind: np.zeros(graph.size(kind)) for kind in at_zero}
 
     def evaluate(t: float, state: np.ndarray, theta: np.ndarray, out: np.ndarray) -> None:
-        values = {kind: state[part] for kind, part in slices.items()} | absent
+        values = {kind: state[part] for kind, part in slices.items()} | fixed
         full = np.concatenate([theta, evaluator(t, values, theta)])
         inner(t, np.ascontiguousarray(state), full, out)
 
@@ -124,11 +130,13 @@ def _input_port(model: Model, inputs: dict) -> Port:
     return python_port(evaluate, n_x=0, n_theta=0, n_out=3 * len(inputs))
 
 
-def _nonzeros(matrix: ca.SX) -> ca.SX:
+def nonzeros(matrix: ca.SX) -> ca.SX:
+    """The nonzeros of a sparse matrix as a column."""
     return ca.vertcat(*matrix.nonzeros()) if matrix.nnz() else ca.SX(0, 1)
 
 
-def _triplets(sparsity: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
+def triplets(sparsity: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the nonzeros, in their order."""
     rows, columns = sparsity.get_triplet()
     return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
 
@@ -138,7 +146,7 @@ def _pattern_with_externals(system: System, blocks: list) -> tuple[np.ndarray, n
     symbols = ca.vertcat(*(b.symbol for b in blocks))
     touched = np.diff(ca.jacobian(system.residual, symbols).sparsity().T.colind()) > 0
     mask = np.zeros((system.residual.numel(), system.n), bool)
-    rows, columns = _triplets(system.jacobian.sparsity())
+    rows, columns = triplets(system.jacobian.sparsity())
     mask[rows, columns] = True
     mask[touched] = True
     columns, rows = np.nonzero(mask.T)

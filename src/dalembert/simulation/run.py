@@ -53,6 +53,7 @@ class Run:
         self.counts = np.zeros(len(events), int)
         self.finished_by: str | None = None
         self.last_restart = t0
+        self.wants_to_step_over = getattr(stepper, "wants_to_step_over", None)
         self.recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
         self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
         self.bar: Callable[[float], None] | None = None
@@ -145,7 +146,7 @@ class Run:
 
     def _step_over(self, reason: int, end: float) -> bool:
         """Pass a singular position, if that stopped the method and its options say so. Returns whether it did."""
-        wanted = getattr(self.stepper, "wants_to_step_over", None)
+        wanted = self.wants_to_step_over
         recent = [(float(t), x) for times, points in self.recent for t, x in zip(times, points, strict=True)]
         if wanted is None or not wanted(reason) or len(recent) < 2:
             return False
@@ -345,9 +346,11 @@ class Run:
             return
         self.end_x = c[-1, 0]
         self.end_t = float(t[-1])
-        self.recent.append((t[-RECENT:], c[-RECENT:, 0]))
-        while len(self.recent) > 1 and sum(len(times) for times, _ in self.recent) - len(self.recent[0][0]) >= RECENT:
-            self.recent.popleft()
+        if self.wants_to_step_over is not None:
+            self.recent.append((t[-RECENT:], c[-RECENT:, 0]))
+            kept = sum(len(times) for times, _ in self.recent)
+            while len(self.recent) > 1 and kept - len(self.recent[0][0]) >= RECENT:
+                kept -= len(self.recent.popleft()[0])
         self.steps += len(t)
         if self.dense or self.t_eval is None:
             self.chunks.append((t, h, c))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from dalembert.errors import OptionError
+from dalembert.options import Options, one_of, require  # noqa: F401
 from dalembert.regularize import System
 from dalembert.solvers.status import Count
 
@@ -45,58 +43,16 @@ class Stepper(Protocol):
         """The exception for a failure status, naming equation or variable."""
 
 
-class MethodOptions:
-    """Base of the options classes: frozen dataclasses with `repr=False`. Unknown options suggest the nearest name."""
-
-    def __new__(cls, *args: Any, **given: Any) -> MethodOptions:
-        known = [f.name for f in dataclasses.fields(cls)]
-        if args:
-            raise OptionError(f"{cls.__name__} takes its options by name, e.g. {cls.__name__}({known[0]}=...)")
-        for name in given:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(known)})"
-                raise OptionError(f"{cls.__name__} has no option '{name}'{hint}")
-        return super().__new__(cls)
-
-    def coerce_numbers(self) -> None:
-        """Options that are numbers become what their annotation says; anything else is an error that names them."""
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            wanted = str(field.type).removesuffix(" | None")
-            if wanted not in ("float", "int") or (value is None and str(field.type) != wanted):
-                continue
-            try:
-                number = float(value)
-            except (TypeError, ValueError):
-                number = np.nan
-            whole = wanted == "int"
-            if not np.isfinite(number) or (whole and number != int(number)) or isinstance(value, str):
-                kind = "a whole number" if whole else "a finite number"
-                raise OptionError(f"{type(self).__name__}: {field.name}={value!r} must be {kind}")
-            object.__setattr__(self, field.name, int(number) if whole else number)
-
-    def __repr__(self) -> str:
-        """The options that differ from their defaults, the method's own ones first."""
-        own = type(self).__annotations__
-        fields = sorted(dataclasses.fields(self), key=lambda f: f.name not in own)
-        changed = [f for f in fields if getattr(self, f.name) != f.default]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+class MethodOptions(Options):
+    """Base of the options classes of methods."""
 
 
-def require(condition: bool, message: str) -> None:
-    """Raise OptionError unless the condition holds."""
-    if not condition:
-        raise OptionError(message)
-
-
-def one_of(name: str, value: Any, allowed: tuple) -> None:
-    """Raise OptionError, with the nearest alternative, unless value is allowed."""
-    if value in allowed:
-        return
-    near = difflib.get_close_matches(str(value), [str(a) for a in allowed], n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise OptionError(f"{name}={value!r} is unknown{hint} (one of {', '.join(repr(a) for a in allowed)})")
+def first_step_guess(x: np.ndarray, x_dot: np.ndarray, weight: np.ndarray, span: float) -> float:
+    """A step over which the solution changes by a small fraction; the controller does the rest."""
+    size = np.sqrt(np.mean((x / weight) ** 2)) if x.size else 0.0
+    speed = np.sqrt(np.mean((x_dot / weight) ** 2)) if x.size else 0.0
+    guess = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
+    return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
 
 
 def counters(count: np.ndarray) -> dict[str, int]:

@@ -21,16 +21,18 @@ import numpy as np
 
 from dalembert.errors import OptionError, SimulationError
 from dalembert.problems import Problem, catalogue, catalogue_large
-from dalembert.solvers import Geoms, Radau5
+from dalembert.solvers import Geoms, Hem5, Radau5, Rkf45
 
 #: Methods by label; a method joins all studies by being named here.
 METHODS: dict[str, Callable[[], Any]] = {
     "geoms": lambda: Geoms(),
     "geoms index1": lambda: Geoms(formulation="index1"),
+    "hem5": lambda: Hem5(),
     "radau5 ggl": lambda: Radau5(formulation="ggl"),
     "radau5 index1": lambda: Radau5(formulation="index1"),
     "radau5 index2": lambda: Radau5(formulation="index2"),
     "radau5 index3": lambda: Radau5(formulation="index3"),
+    "rkf45": lambda: Rkf45(),
 }
 
 _COUNTERS = ("accepted", "rhs_evaluations")

@@ -27,10 +27,11 @@ import numpy as np
 from dalembert.compile.kernel import call2, call3, call_port, call_reals3, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
+from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import carry_over, scan_step, scan_type
 from dalembert.solvers.ports import evaluate, ports_type, set_inputs
 from dalembert.solvers.radau import tableau
-from dalembert.solvers.records import f8, i8, indices, record, tensor, vector
+from dalembert.solvers.records import f8, i8, record
 from dalembert.solvers.status import N_COUNTS, Count
 
 STOP = 2
@@ -109,16 +110,7 @@ class Control(NamedTuple):
     max_steps: i8
 
 
-class Buffer(NamedTuple):
-    """Accepted steps, for the driver to collect."""
-
-    t: vector
-    h: vector
-    coefficients: tensor  # (capacity, 4, n)
-    used: indices
-
-
-control_type, buffer_type = record(Control), record(Buffer)
+control_type = record(Control)
 
 
 def new_state(n: int, index: np.ndarray, algebraic: np.ndarray, n_nonzeros: int, n_inputs: int) -> Memory:

@@ -11,15 +11,11 @@ from dalembert.errors import FunctionFailed, SimulationError, SingularMatrix, St
 from dalembert.linalg.lu import null_vector
 from dalembert.model import Model
 from dalembert.solvers import status as codes
+from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import EventScan
-from dalembert.solvers.method import Tolerances, counters
+from dalembert.solvers.method import Tolerances, counters, first_step_guess
 from dalembert.solvers.ports import Ports
 from dalembert.solvers.radau import core
-
-#: a kernel call should not take much longer than this many steps, so that Ctrl-C and progress bars stay responsive
-CAPACITY = 512
-#: nor should its buffer hold much more than this many numbers
-BUFFER_NUMBERS = 2_000_000
 
 
 class RadauStepper:
@@ -60,10 +56,7 @@ class RadauStepper:
             theta=theta,
             n_parameters=len(theta) - 3 * len(model.inputs),
         )
-        capacity = max(2, min(CAPACITY, BUFFER_NUMBERS // (4 * n)))
-        self.buffer = core.Buffer(
-            np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, 4, n)), np.zeros(1, np.int64)
-        )
+        self.buffer = new_buffer(4, n)
         n_events = events.n_out if events else 0
         self.scan = EventScan(np.zeros((samples + 1, n_events)), np.zeros(n), np.zeros(max(n_events, 1)), np.zeros(1))
 
@@ -105,21 +98,14 @@ class RadauStepper:
             self.state.set(h=h, h_old=h, last=0)
 
     def _first_step(self, span: float) -> float:
-        """A step over which the solution changes by a small fraction; the controller does the rest."""
-        state = self.state
-        moving = self.system.differential
-        size = np.sqrt(np.mean((state.x[moving] / state.weight[moving]) ** 2)) if moving.any() else 0.0
-        speed = np.sqrt(np.mean((state.x_dot[moving] / state.weight[moving]) ** 2)) if moving.any() else 0.0
-        guess = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
-        return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
+        state, moving = self.state, self.system.differential
+        return first_step_guess(state.x[moving], state.x_dot[moving], state.weight[moving], span)
 
     def advance(self) -> int:
         return core.radau(self.algebra.address, self.ports, self.state.record, self.control, self.buffer, self.scan)
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        used = int(self.buffer.used[0])
-        self.buffer.used[0] = 0
-        return self.buffer.t[:used].copy(), self.buffer.h[:used].copy(), self.buffer.coefficients[:used].copy()
+        return collect(self.buffer)
 
     # -- explanations ----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,66 @@
+"""What options classes share: names are checked, numbers are numbers, and only what was changed is shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import OptionError
+
+
+class Options:
+    """Base of the options classes: frozen dataclasses with `repr=False`. Unknown options suggest the nearest name."""
+
+    def __new__(cls, *args: Any, **given: Any) -> Options:
+        known = [f.name for f in dataclasses.fields(cls)]
+        if args:
+            example = f", e.g. {cls.__name__}({known[0]}=...)" if known else "; it has none"
+            raise OptionError(f"{cls.__name__} takes its options by name{example}")
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(known)})"
+                raise OptionError(f"{cls.__name__} has no option '{name}'{hint}")
+        return super().__new__(cls)
+
+    def coerce_numbers(self) -> None:
+        """Options that are numbers become what their annotation says; anything else is an error that names them."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            wanted = str(field.type).removesuffix(" | None")
+            if wanted not in ("float", "int") or (value is None and str(field.type) != wanted):
+                continue
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                number = np.nan
+            whole = wanted == "int"
+            if not np.isfinite(number) or (whole and number != int(number)) or isinstance(value, str):
+                kind = "a whole number" if whole else "a finite number"
+                raise OptionError(f"{type(self).__name__}: {field.name}={value!r} must be {kind}")
+            object.__setattr__(self, field.name, int(number) if whole else number)
+
+    def __repr__(self) -> str:
+        """The options that differ from their defaults, the method's own ones first."""
+        own = type(self).__annotations__
+        fields = sorted(dataclasses.fields(self), key=lambda f: f.name not in own)
+        changed = [f for f in fields if getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise OptionError unless the condition holds."""
+    if not condition:
+        raise OptionError(message)
+
+
+def one_of(name: str, value: Any, allowed: tuple) -> None:
+    """Raise OptionError, with the nearest alternative, unless value is allowed."""
+    if value in allowed:
+        return
+    near = difflib.get_close_matches(str(value), [str(a) for a in allowed], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise OptionError(f"{name}={value!r} is unknown{hint} (one of {', '.join(repr(a) for a in allowed)})")

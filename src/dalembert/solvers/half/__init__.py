@@ -1,0 +1,1 @@
+"""Half-explicit methods on the descriptor form: explicit in the differential equations, linear in the constraints."""

@@ -1,0 +1,525 @@
+"""What half-explicit methods share: the record of a run, evaluation of the model, saddle-point systems, projection.
+
+A *point* is x = (p, v, r, λ, μ) with its rates x' (those of λ and μ stay zero), the values (p', f, r') and the
+matrices M, C, (g_t, h) there. There are two of them in the record: the current one (`x`, `x_dot`, `rates`, `matrices`)
+and the one that a step leads to (`next`, `next_dot`, `next_rates`, `next_matrices`), which `commit` makes the current.
+
+A method adds its own fields (`half_layout`, `new_state`); the functions here take any such record.
+"""
+
+import numpy as np
+
+from dalembert.compile.kernel import call1, call3, device
+from dalembert.compile.memory import Memory, ivec, layout, mat, vec
+from dalembert.solvers import status
+from dalembert.solvers.events import carry_over, scan_step
+from dalembert.solvers.ports import evaluate
+from dalembert.solvers.status import N_COUNTS, Count
+
+#: steps below this overflow when constraints are divided by them
+SMALLEST = 1e-140
+#: rounding unit
+UNIT = 2.220446049250313e-16
+#: singular matrices in a row, each with half the step, after which the matrix itself must be at fault
+PATIENCE = 6
+
+# outcomes of the parts of a step; the first three are the statuses of ports
+FINE, CANNOT_EVALUATE, STOPPED, SINGULAR, NOT_PROJECTED, DRIFTED = range(6)
+
+PORTS = ("rates", "kinematics", "matrices", "position", "acceleration", "friction")
+ARRAYS = (
+    "saddle",  # the record of the linear solver
+    *(f"{name}_port" for name in PORTS),  # addresses; 0: there is none
+    "x", "x_dot", "rates", "matrices", "next", "next_dot", "next_rates", "next_matrices",
+    "coefficients",  # of the polynomial of the last step
+    "count", "atol", "rtol", "weight",
+    "g", "gamma", "F",  # values of the ports
+    "b",  # right-hand side and solution of saddle-point systems
+    "drift",  # work space of the length of the multipliers
+    "trial",  # work space of the length of x
+    "error",
+    "failed",  # where a function could not be evaluated
+)  # fmt: skip
+REALS = (
+    "t", "h", "t_end", "h_old", "failed_t",
+    "residual_p", "residual_v",  # largest position and velocity residual at the end of the last attempt
+    "max_step", "min_step", "safety", "max_growth", "max_shrink", "drift_limit", "projection_limit",
+)  # fmt: skip
+WHOLES = (
+    "n", "n_p", "n_v", "n_r", "n_d", "n_lam", "n_m",  # n_d = n_p + n_v + n_r; n_m = λ and μ
+    "n_M", "n_C", "n_F",  # nonzeros
+    "n_coefficients",
+    "plain",  # p' = v
+    "late",  # r' depends on the multipliers
+    "symmetric",  # the linear solver takes U = G
+    "max_steps", "project_positions", "project_velocities", "project_every", "error_in",
+    "first", "rejected", "last", "singular", "singular_count", "forced", "since_projection",
+    "factors_fit",  # what was factored last serves for the projection of the positions of `next`
+    "why",  # the outcome for which the last attempt was rejected; FINE: its error
+)  # fmt: skip
+#: what `start` clears
+FLAGS = WHOLES[WHOLES.index("first") :]
+
+
+def half_layout(arrays: tuple = (), reals: tuple = (), wholes: tuple = ()) -> np.dtype:
+    """The record of a method: what all have, and its own fields."""
+    return layout(arrays=[*ARRAYS, *arrays], reals=[*REALS, *reals], wholes=[*WHOLES, *wholes])
+
+
+def new_state(dtype: np.dtype, compiled, n_coefficients: int, **own) -> Memory:
+    """A record for a compiled descriptor form. Scalars of the method that are not given are zero."""
+    form = compiled.form
+    size = {kind: form.model.graph.size(kind) for kind in ("p", "v", "r", "lam", "mu")}
+    n, n_m, n_v = form.n, size["lam"] + size["mu"], size["v"]
+    n_M, n_C, n_F = (
+        len(pattern[0]) for pattern in (compiled.mass_pattern, compiled.constraint_pattern, compiled.friction_pattern)
+    )
+    n_d = size["p"] + n_v + size["r"]
+    scalars = {name: 0 for name in dtype.names if name not in own}
+    vectors = {name: np.zeros(n) for name in (
+        "x", "x_dot", "next", "next_dot", "atol", "rtol", "weight", "trial", "error", "failed")}  # fmt: skip
+    arrays = dict(
+        rates=np.zeros(n_d), next_rates=np.zeros(n_d), matrices=np.zeros(n_M + n_C + n_m),
+        next_matrices=np.zeros(n_M + n_C + n_m), coefficients=np.zeros((n_coefficients, n)),
+        count=np.zeros(N_COUNTS, np.int64), g=np.zeros(size["lam"]), gamma=np.zeros(n_m), F=np.zeros(n_F),
+        b=np.zeros(n_v + n_m), drift=np.zeros(n_m),
+    )  # fmt: skip
+    sizes = dict(
+        n=n, n_p=size["p"], n_v=n_v, n_r=size["r"], n_d=n_d, n_lam=size["lam"], n_m=n_m, n_M=n_M, n_C=n_C, n_F=n_F,
+        n_coefficients=n_coefficients, plain=int(form.plain_kinematics), late=int(form.dynamics_read_multipliers),
+    )  # fmt: skip
+    for name in PORTS:
+        port = getattr(compiled, name)
+        scalars[f"{name}_port"] = port.address if port is not None else 0
+    return Memory(dtype, {**scalars, **vectors, **arrays, **sizes, **own})
+
+
+@device
+def add(state, which, amount):
+    """Count."""
+    ivec(state.count, N_COUNTS)[which] += amount
+
+
+@device
+def copy(source, target, n):
+    """Numbers from one address to another."""
+    a, b = vec(source, n), vec(target, n)
+    for i in range(n):
+        b[i] = a[i]
+
+
+# -- evaluating the model ----------------------------------------------------------------------------------------------
+
+
+@device
+def watched(state, answer, t, x):
+    """Keep the point if it could not be evaluated; returns the answer of the port."""
+    if answer != 0:
+        failed = vec(state.failed, state.n)
+        state.failed_t = t
+        for i in range(state.n):
+            failed[i] = x[i]
+    return answer
+
+
+@device
+def evaluate_rates(state, ports, t, x, out):
+    """(p', f, r') at x."""
+    add(state, Count.RHS, 1)
+    return watched(state, evaluate(state.rates_port, ports, t, x, out), t, x)
+
+
+@device
+def evaluate_matrices(state, ports, t, x, out):
+    """Nonzeros of M, of C, and (g_t, h), at the positions in x."""
+    add(state, Count.MASS, 1)
+    return watched(state, evaluate(state.matrices_port, ports, t, x, out), t, x)
+
+
+@device
+def time_at(state, c):
+    """t + c h; exactly the end of the interval at the end of the last step, as inputs may jump there."""
+    return state.t_end if c == 1.0 and state.last == 1 else state.t + c * state.h
+
+
+@device
+def velocity_residual(state, la, matrices, v, out):
+    """out = C v + (g_t, h) with the given matrices; returns the largest modulus."""
+    C = matrices[state.n_M :]
+    rows, columns = ivec(la.G_rows, state.n_C), ivec(la.G_columns, state.n_C)
+    for i in range(state.n_m):
+        out[i] = C[state.n_C + i]
+    for k in range(state.n_C):
+        out[rows[k]] += C[k] * v[columns[k]]
+    largest = 0.0
+    for i in range(state.n_m):
+        largest = max(largest, abs(out[i]))
+    return largest
+
+
+@device
+def position_residual(state, ports, t, x):
+    """g at x, in `g`; returns the status of the port. `residual_p` is the largest modulus."""
+    state.residual_p = 0.0
+    if state.position_port == 0:
+        return FINE
+    g = vec(state.g, state.n_lam)
+    answer = watched(state, evaluate(state.position_port, ports, t, x, g), t, x)
+    if answer == 0:
+        for i in range(state.n_lam):
+            state.residual_p = max(state.residual_p, abs(g[i]))
+    return answer
+
+
+# -- saddle-point systems ----------------------------------------------------------------------------------------------
+
+
+@device
+def load(state, la, mass, force, constraint):
+    """Give the linear solver M, U and G: each argument holds matrices as `evaluate_matrices` gives them."""
+    M, G = vec(la.M, state.n_M), vec(la.G, state.n_C)
+    for k in range(state.n_M):
+        M[k] = mass[k]
+    for k in range(state.n_C):
+        G[k] = constraint[state.n_M + k]
+    if state.symmetric == 0:
+        U = vec(la.U, state.n_C)
+        for k in range(state.n_C):
+            U[k] = force[state.n_M + k]
+
+
+@device
+def factor(state, la):
+    """Returns FINE, or SINGULAR with the solver's code in `singular`."""
+    add(state, Count.DECOMPOSITIONS, 1)
+    code = call1(la.factor, la.own)
+    if code != 0:
+        state.singular = code
+        return SINGULAR
+    return FINE
+
+
+@device
+def solve(state, la):
+    """The right-hand side in `b` becomes the solution (w, λ). Returns FINE, or SINGULAR as `factor` does."""
+    add(state, Count.LINEAR_SOLVES, 1)
+    code = call3(la.solve, la.own, state.b, state.b)
+    if code != 0:
+        state.singular = code
+        return SINGULAR
+    return FINE
+
+
+@device
+def load_and_factor(state, la, matrices):
+    """The symmetric system of one point."""
+    load(state, la, matrices, matrices, matrices)
+    return factor(state, la)
+
+
+@device
+def accelerations(state, ports, la, t, x, rates):
+    """v' and multipliers from M v' + Cᵀ (λ, μ) = f, C v' + γ = 0, into `b`; the matrix at x must be factored."""
+    b, n_v = vec(state.b, state.n_v + state.n_m), state.n_v
+    if state.acceleration_port != 0:
+        gamma = vec(state.gamma, state.n_m)
+        answer = watched(state, evaluate(state.acceleration_port, ports, t, x, gamma), t, x)
+        if answer != 0:
+            return answer
+        for i in range(state.n_m):
+            b[n_v + i] = -gamma[i]
+    for i in range(n_v):
+        b[i] = rates[state.n_p + i]
+    return solve(state, la)
+
+
+@device
+def keep_accelerations(state, x, x_dot, rates):
+    """From `b`: v' into x_dot, multipliers into x; p' and r' from the rates."""
+    b, n_p, n_v, n_d = vec(state.b, state.n_v + state.n_m), state.n_p, state.n_v, state.n_d
+    for i in range(n_d):
+        x_dot[i] = rates[i]
+    for i in range(n_v):
+        x_dot[n_p + i] = b[i]
+    for i in range(state.n_m):
+        x[n_d + i] = b[n_v + i]
+
+
+@device
+def forget_multipliers(state, x):
+    """Functions must not read multipliers that are not known yet: what does not depend on them does not notice."""
+    if state.n_F == 0 and state.late == 0:
+        for i in range(state.n_d, state.n):
+            x[i] = np.nan
+
+
+@device
+def complete(state, ports, la, t, x, x_dot, rates):
+    """Rates, accelerations and multipliers at x, whose matrix is factored. Returns an outcome."""
+    forget_multipliers(state, x)
+    outcome = evaluate_rates(state, ports, t, x, rates)
+    if outcome == FINE:
+        outcome = accelerations(state, ports, la, t, x, rates)
+    if outcome == FINE:
+        keep_accelerations(state, x, x_dot, rates)
+    if outcome == FINE and state.late == 1:  # r' depends on the multipliers
+        outcome = evaluate_rates(state, ports, t, x, rates)
+        for i in range(state.n_p + state.n_v, state.n_d):
+            x_dot[i] = rates[i]
+    return outcome
+
+
+# -- projection --------------------------------------------------------------------------------------------------------
+
+
+@device
+def project_positions(state, ports, la, t, x):
+    """Newton's method with the factored matrix of the starting point, (2.9)-(2.11) of MEXX; p in x is changed.
+
+    Returns an outcome. Nonholonomic constraints restrict the direction of the correction.
+    """
+    n_p, n_v, n_m = state.n_p, state.n_v, state.n_m
+    if state.n_lam == 0:
+        return FINE
+    b, g, weight = vec(state.b, n_v + n_m), vec(state.g, state.n_lam), vec(state.weight, state.n)
+    trial, move = vec(state.trial, state.n), vec(state.error, state.n)
+    before = np.inf
+    for i in range(state.n):
+        trial[i] = x[i]
+    for iteration in range(10):
+        if iteration > 0:  # the first residual is that of the caller
+            answer = position_residual(state, ports, t, x)
+            if answer != 0:
+                return answer
+        for i in range(n_v + n_m):
+            b[i] = 0.0
+        for i in range(state.n_lam):
+            b[n_v + i] = -g[i]
+        if solve(state, la) != FINE:
+            return SINGULAR
+        if state.plain == 1:
+            for i in range(n_p):
+                move[i] = b[i]
+        else:  # Z at the point where the iteration began
+            for i in range(n_v):
+                trial[n_p + i] = b[i]
+            answer = watched(state, evaluate(state.kinematics_port, ports, t, trial, move), t, trial)
+            if answer != 0:
+                return answer
+        total = 0.0
+        for i in range(n_p):
+            x[i] += move[i]
+            e = move[i] / weight[i]
+            total += e * e
+        size = np.sqrt(total / n_p)
+        if size <= state.projection_limit:
+            return FINE
+        if not size < 2.0 * before:
+            return NOT_PROJECTED
+        before = size
+    return NOT_PROJECTED
+
+
+@device
+def project_velocities(state, la, matrices, x):
+    """The nearest velocities on C v + (g_t, h) = 0 in the norm of M, (2.12) of MEXX; the matrix must be factored."""
+    n_v, n_m = state.n_v, state.n_m
+    b, drift, v = vec(state.b, n_v + n_m), vec(state.drift, n_m), x[state.n_p : state.n_p + n_v]
+    velocity_residual(state, la, matrices, v, drift)
+    for i in range(n_v):
+        b[i] = 0.0
+    for i in range(n_m):
+        b[n_v + i] = -drift[i]
+    if solve(state, la) != FINE:
+        return SINGULAR
+    for i in range(n_v):
+        v[i] += b[i]
+    return FINE
+
+
+# -- arriving at a point -----------------------------------------------------------------------------------------------
+
+
+@device
+def begin(state, ports, la):
+    """Everything at the current point that a first step needs. Returns an outcome."""
+    x, x_dot, t = vec(state.x, state.n), vec(state.x_dot, state.n), state.t
+    rates, matrices = vec(state.rates, state.n_d), vec(state.matrices, state.n_M + state.n_C + state.n_m)
+    ivec(la.sizes, 7)[6] = 1
+    outcome = evaluate_matrices(state, ports, t, x, matrices)
+    if outcome == FINE:
+        outcome = load_and_factor(state, la, matrices)
+    if outcome == FINE:
+        outcome = complete(state, ports, la, t, x, x_dot, rates)
+    set_weights(state)
+    return outcome
+
+
+@device
+def arrive(state, ports, la, t):
+    """Make `next` a complete point: project it as the options say, then rates, accelerations, multipliers.
+
+    `next_matrices` must be those of `next`. Returns an outcome; `residual_p` and `residual_v` are those found before
+    any projection.
+    """
+    x, matrices = vec(state.next, state.n), vec(state.next_matrices, state.n_M + state.n_C + state.n_m)
+    rates, n_p = vec(state.next_rates, state.n_d), state.n_p
+    due = state.since_projection + 1 >= state.project_every
+    outcome = FINE
+    if state.drift_limit > 0.0:
+        state.residual_v = velocity_residual(state, la, matrices, x[n_p:], vec(state.drift, state.n_m))
+    if state.drift_limit > 0.0 or (due and state.project_positions == 1):
+        outcome = position_residual(state, ports, t, x)
+        if outcome != FINE:
+            return outcome
+    if due and state.project_positions == 1 and state.n_lam > 0:
+        found = state.residual_p
+        if state.factors_fit == 0:
+            outcome = load_and_factor(state, la, matrices)
+        if outcome == FINE:
+            outcome = project_positions(state, ports, la, t, x)
+        state.residual_p = found
+        if outcome == FINE:
+            outcome = evaluate_matrices(state, ports, t, x, matrices)
+    state.factors_fit = 0
+    if outcome == FINE:
+        outcome = load_and_factor(state, la, matrices)
+    if outcome == FINE and due and state.project_velocities == 1 and state.n_m > 0:
+        outcome = project_velocities(state, la, matrices, x)
+    if outcome == FINE:
+        outcome = complete(state, ports, la, t, x, vec(state.next_dot, state.n), rates)
+    return outcome
+
+
+@device
+def commit(state, buffer):
+    """`next` becomes the current point; the step with its polynomial goes into the buffer."""
+    copy(state.next, state.x, state.n)
+    copy(state.next_dot, state.x_dot, state.n)
+    copy(state.next_rates, state.rates, state.n_d)
+    copy(state.next_matrices, state.matrices, state.n_M + state.n_C + state.n_m)
+    state.t = state.t_end if state.last == 1 else state.t + state.h
+    state.h_old = state.h
+    state.first, state.rejected, state.singular_count, state.why = 0, 0, 0, FINE
+    state.since_projection = 0 if state.since_projection + 1 >= state.project_every else state.since_projection + 1
+    set_weights(state)
+    k, c = buffer.used[0], mat(state.coefficients, state.n_coefficients, state.n)
+    buffer.t[k], buffer.h[k] = state.t, state.h
+    for j in range(state.n_coefficients):
+        for i in range(state.n):
+            buffer.coefficients[k, j, i] = c[j, i]
+    buffer.used[0] = k + 1
+    add(state, Count.ACCEPTED, 1)
+
+
+# -- step control ------------------------------------------------------------------------------------------------------
+
+
+@device
+def set_weights(state):
+    x, weight, atol, rtol = (
+        vec(state.x, state.n),
+        vec(state.weight, state.n),
+        vec(state.atol, state.n),
+        vec(state.rtol, state.n),
+    )
+    for i in range(state.n):
+        weight[i] = atol[i] + rtol[i] * abs(x[i])
+
+
+@device
+def why_to_return(state, buffer):
+    """A code of `status` if no further step shall be taken now, or −1."""
+    if state.t == state.t_end:
+        return status.DONE
+    if buffer.used[0] == buffer.t.size:
+        return status.BUFFER_FULL
+    if ivec(state.count, N_COUNTS)[Count.STEPS] >= state.max_steps:
+        return status.TOO_MANY_STEPS
+    if 0.1 * abs(state.h) <= abs(state.t) * UNIT or abs(state.h) < SMALLEST:
+        return status.SINGULAR if state.singular_count > 0 else status.STEP_TOO_SMALL
+    return -1
+
+
+@device
+def open_step(state, la):
+    """Count an attempt; iterative solvers may take a new preconditioner."""
+    add(state, Count.STEPS, 1)
+    ivec(la.sizes, 7)[6] = 1
+
+
+@device
+def set_next_step(state, h_new):
+    """The next step size, within max_step, min_step and the end of the interval; sets `last`."""
+    direction = 1.0 if state.t_end >= state.t else -1.0
+    h_new = direction * max(min(abs(h_new), state.max_step), state.min_step)
+    state.last = 0
+    if (state.t + 1.0001 * h_new - state.t_end) * direction >= 0.0:
+        h_new = state.t_end - state.t
+        state.last = 1
+    state.h = h_new
+
+
+@device
+def may_shrink(state):
+    """Whether a smaller step is allowed; steps of min_step are taken whatever their error is."""
+    return abs(state.h) > state.min_step * (1.0 + 1e-10)
+
+
+@device
+def reject(state, h_new):
+    """Repeat the step from the current point with another size."""
+    state.rejected = 1
+    state.last = 0
+    direction = 1.0 if state.t_end >= state.t else -1.0
+    state.h = direction * max(abs(h_new), state.min_step)
+
+
+@device
+def give_up(state, outcome):
+    """After an outcome other than FINE: a code of `status` if the run must end, or −1 with a smaller step set."""
+    if outcome == STOPPED:
+        return status.PORT_FAILED
+    state.why = outcome
+    if outcome == SINGULAR:
+        state.singular_count += 1
+        if state.singular_count >= PATIENCE:
+            return status.SINGULAR
+    if not may_shrink(state):
+        return status.SINGULAR if outcome == SINGULAR else status.STEP_TOO_SMALL
+    add(state, Count.CONVERGENCE_REJECTIONS, 1)
+    reject(state, 0.5 * state.h)
+    return -1
+
+
+@device
+def begin_or_fail(state, ports, la):
+    """`begin` at a start; returns −1 or a code of `status`: no step size makes the starting point better."""
+    outcome = begin(state, ports, la)
+    if outcome == FINE:
+        return -1
+    if outcome == STOPPED:
+        return status.PORT_FAILED
+    return status.SINGULAR if outcome == SINGULAR else status.NOT_FINITE
+
+
+@device
+def look_for_events(state, ports, scan):
+    """After `commit`. Returns 0, EVENT or EVENT_FAILED."""
+    if ports.events == 0:
+        return 0
+    found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, state.n_coefficients, state.n))
+    add(state, Count.EVENT_EVALUATIONS, scan.values.shape[0] - 1)
+    if found != 0:
+        return status.EVENT if found > 0 else status.EVENT_FAILED
+    carry_over(scan)
+    return 0
+
+
+@device
+def drifted(state):
+    """Whether the constraints at the end of the step are violated beyond `drift_limit`, by which factor; else 0."""
+    if state.drift_limit <= 0.0:
+        return 0.0
+    worst = max(state.residual_p, state.residual_v) / state.drift_limit
+    return worst if worst > 1.0 else 0.0

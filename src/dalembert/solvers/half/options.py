@@ -1,0 +1,93 @@
+"""Options that all methods on the descriptor form share: start values, linear solver, projection, step limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.errors import ModelError, OptionError
+from dalembert.linalg.auto import Auto
+from dalembert.linalg.compiled import Compiled
+from dalembert.linalg.solver import LinearSolver, SaddlePattern
+from dalembert.model import Model
+from dalembert.regularize import DescriptorForm, descriptor_form
+from dalembert.solvers.method import MethodOptions, one_of, require
+
+#: operations of an elimination up to which compiling it (0.1 ms each) pays within some thousand steps
+WORTHWHILE = 2000
+PROJECTIONS = ("both", "velocities", "none")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HalfExplicitOptions(MethodOptions):
+    """What `half.core` can be told."""
+
+    initial_values: str = "correct"  # "correct", "check" or "trust" the start values
+    linear_solver: LinearSolver | None = None  # of the saddle-point systems; default: Compiled where it pays, else Auto
+    projection: str = "both"  # of accepted points: positions and velocities, "velocities" alone, or "none"
+    projection_every: int = 1  # steps
+    projection_limit: float = 1e-2  # Newton's increment of the last iteration, in units of the tolerance
+    drift_limit: float | None = None  # reject steps that end with a larger residual of the constraints
+    min_step: float = 0.0  # steps of this size are accepted whatever their error; a warning says how many were
+
+    def __post_init__(self) -> None:
+        self.coerce_numbers()
+        one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
+        one_of("projection", self.projection, PROJECTIONS)
+        if not isinstance(self.linear_solver, LinearSolver | None):
+            raise OptionError(f"linear_solver={self.linear_solver!r} must be a solver such as Dense()")
+        require(self.projection_every >= 1, f"projection_every={self.projection_every} must be at least 1")
+        require(self.projection_limit > 0, f"projection_limit={self.projection_limit} must be positive")
+        limit = self.drift_limit
+        require(limit is None or limit > 0, f"drift_limit={limit} must be positive")
+        require(self.min_step >= 0, f"min_step={self.min_step} must not be negative")
+
+    def system(self, model: Model) -> DescriptorForm:
+        """The form this method integrates."""
+        return descriptor_form(model, type(self).__name__)
+
+    def _without_friction(self, form: DescriptorForm) -> DescriptorForm:
+        """Refuse forces that depend on the multipliers, for methods that evaluate forces before they know them."""
+        if form.has_friction:
+            raise ModelError(
+                f"model '{form.model.name}': the forces depend on the multipliers (friction). {type(self).__name__} "
+                "evaluates forces before multipliers are known; take Mexx, Geoms or Radau5"
+            )
+        return form
+
+    def solver(self, pattern: SaddlePattern) -> LinearSolver:
+        """The linear solver for a pattern."""
+        if self.linear_solver is not None:
+            return self.linear_solver
+        quick = Compiled(longest=WORTHWHILE)
+        return Auto() if quick.obstacle(pattern) else quick
+
+    def settings(self) -> dict[str, float]:
+        """The fields of the record of a run that the options determine."""
+        return dict(
+            project_positions=int(self.projection == "both"),
+            project_velocities=int(self.projection != "none"),
+            project_every=self.projection_every,
+            projection_limit=self.projection_limit,
+            drift_limit=self.drift_limit or 0.0,
+            min_step=self.min_step,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RungeKuttaOptions(HalfExplicitOptions):
+    """And the step controller of `half.runge_kutta`."""
+
+    safety: float = 0.85  # factor on the optimal step
+    max_growth: float = 10.0  # largest ratio of successive steps
+    max_shrink: float = 0.2  # smallest ratio
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(0 < self.safety < 1, f"safety={self.safety} must lie between 0 and 1")
+        require(self.max_growth > 1, f"max_growth={self.max_growth} must exceed 1")
+        require(0 < self.max_shrink < 1, f"max_shrink={self.max_shrink} must lie between 0 and 1")
+
+    def settings(self) -> dict[str, float]:
+        """The fields of the record of a run that the options determine."""
+        own = dict(safety=self.safety, max_growth=self.max_growth, max_shrink=self.max_shrink)
+        return {**super().settings(), **own}

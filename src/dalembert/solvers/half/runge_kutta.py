@@ -1,0 +1,71 @@
+"""What Runge-Kutta methods on the descriptor form do after their stages: judge the step, arrive, choose the next."""
+
+import numpy as np
+
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import vec
+from dalembert.solvers import status
+from dalembert.solvers.half import core
+from dalembert.solvers.half.core import FINE, STOPPED, add
+from dalembert.solvers.half.interpolation import set_polynomial
+from dalembert.solvers.status import Count
+
+
+@device
+def combine(state, K, row, count, first, last, out):
+    """out = y + h Σ_{j < count} a_j K_j for the components first … last − 1."""
+    x, h = vec(state.x, state.n), state.h
+    for i in range(first, last):
+        out[i] = 0.0
+    for j in range(count):
+        a = row[j]
+        if a != 0.0:
+            for i in range(first, last):
+                out[i] += a * K[j, i]
+    for i in range(first, last):
+        out[i] = x[i] + h * out[i]
+
+
+@device
+def new_step_size(state, error, power):
+    """(10), within the limits on the change."""
+    wanted = state.safety * error**-power if error > 0.0 else np.inf
+    return state.h * max(state.max_shrink, min(state.max_growth, wanted))
+
+
+@device
+def finish_step(state, ports, la, buffer, scan, outcome, error, power):
+    """With the result of the stages in `next` and their error. Returns −1 to go on, or a code of `status`."""
+    if outcome != FINE:
+        return core.give_up(state, outcome)
+    if not np.isfinite(error):
+        return core.give_up(state, core.CANNOT_EVALUATE)
+    h_new = new_step_size(state, error, power)
+    missed = error > 1.0
+    if missed and core.may_shrink(state):
+        add(state, Count.ERROR_REJECTIONS, 1)
+        state.why = FINE
+        core.reject(state, min(abs(h_new), 0.9 * abs(state.h)))
+        return -1
+    core.copy(state.next, state.raw, state.n_p)
+    outcome = core.arrive(state, ports, la, core.time_at(state, 1.0))
+    if outcome != FINE:
+        return core.give_up(state, outcome)
+    drift = core.drifted(state)
+    if drift > 0.0 and core.may_shrink(state):
+        add(state, Count.ERROR_REJECTIONS, 1)
+        state.why = core.DRIFTED
+        core.reject(state, abs(state.h) * max(state.max_shrink, 0.9 * drift**-power))
+        return -1
+    if missed or drift > 0.0:
+        state.forced += 1
+    if set_polynomial(state, ports, la) == STOPPED:
+        return status.PORT_FAILED
+    if state.rejected == 1:
+        h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
+    core.commit(state, buffer)
+    found = core.look_for_events(state, ports, scan)
+    # choose the next step before returning, so that a call can simply go on
+    if state.t != state.t_end:
+        core.set_next_step(state, h_new)
+    return found if found != 0 else -1

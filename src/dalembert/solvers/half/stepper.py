@@ -1,0 +1,282 @@
+"""The driver's side of the methods on the descriptor form: sets up the records, calls the kernel, explains failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.compile.half_explicit import CompiledDescriptor
+from dalembert.compile.memory import Memory
+from dalembert.compile.ports import Port
+from dalembert.compile.system import input_port
+from dalembert.errors import (
+    FunctionFailed,
+    OptionError,
+    SimulationError,
+    SingularMatrix,
+    StepMissedTolerance,
+    StepSizeTooSmall,
+    TooManySteps,
+    warn_user,
+)
+from dalembert.linalg.saddle import SaddlePattern, fresh_saddle
+from dalembert.model import Model
+from dalembert.solvers import status as codes
+from dalembert.solvers.buffer import collect, new_buffer
+from dalembert.solvers.events import EventScan
+from dalembert.solvers.half import core
+from dalembert.solvers.half.options import HalfExplicitOptions
+from dalembert.solvers.method import Tolerances, counters, first_step_guess
+from dalembert.solvers.ports import Ports
+
+
+def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool) -> SaddlePattern:
+    """The pattern of the saddle-point systems; `symmetric`: U = G, otherwise U is G at another point."""
+    form = compiled.form
+    symmetric = symmetric or not form.constraint_names
+    return SaddlePattern(
+        n_v=form.mass.shape[0],
+        n_lam=len(form.constraint_names),
+        mass=compiled.mass_pattern,
+        constraint=compiled.constraint_pattern,
+        force=None if symmetric else compiled.constraint_pattern,
+        velocity_names=form.model.names("v"),
+        constraint_names=form.constraint_names,
+    )
+
+
+class HalfStepper:
+    """A run of a method.
+
+    Parameters
+    ----------
+    model : Model
+        With the parameters and inputs of this run, which those of `compiled` need not be.
+    kernel : callable
+        ``kernel(record, ports, buffer, scan) -> status``.
+    prepare : callable
+        Makes the record of the method (`core.new_state`); called once per model and kernel.
+    pattern : callable
+        Makes the pattern of the systems that the kernel solves; called once per model, kernel and linear solver.
+    kind : str
+        Tells apart kernels and patterns of one method.
+    """
+
+    def __init__(
+        self,
+        options: HalfExplicitOptions,
+        model: Model,
+        compiled: CompiledDescriptor,
+        kernel: Callable[..., int],
+        prepare: Callable[[], Memory],
+        pattern: Callable[[], SaddlePattern],
+        tolerances: Tolerances,
+        max_step: float,
+        max_steps: int,
+        events: Port | None,
+        samples: int,
+        kind: str = "",
+    ):
+        if options.min_step > max_step:
+            raise OptionError(f"min_step={options.min_step:g} is larger than max_step={max_step:g}")
+        self.options, self.compiled, self.kernel = options, compiled, kernel
+        self.system = form = compiled.form
+        key = ("half-explicit", type(options).__name__, kind)
+        with model.lock:
+            if key not in model.cache:
+                model.cache[key] = prepare()
+            state = self.state = model.cache[key].fresh()
+            key = (*key, options.linear_solver)
+            if key not in model.cache:
+                needed = pattern()
+                model.cache[key] = options.solver(needed).build(needed)
+            self.saddle = fresh_saddle(model.cache[key])
+        state.set(
+            saddle=self.saddle.address, symmetric=int(self.saddle.pattern.symmetric), max_step=max_step,
+            max_steps=max_steps, **options.settings(),
+        )  # fmt: skip
+        state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
+        self._inputs, self._events = input_port(model), events
+        theta = model.theta()
+        self.ports = Ports(
+            residual=np.uintp(0),
+            jacobian=np.uintp(0),
+            inputs=np.uintp(self._inputs.address if self._inputs else 0),
+            events=np.uintp(events.address if events else 0),
+            theta=theta,
+            n_parameters=len(theta) - 3 * len(model.inputs),
+        )
+        self.buffer = new_buffer(int(state.n_coefficients), form.n)
+        n_events = events.n_out if events else 0
+        self.scan = EventScan(
+            np.zeros((samples + 1, n_events)), np.zeros(form.n), np.zeros(max(n_events, 1)), np.zeros(1)
+        )
+        common = {*core.REALS, *core.WHOLES}
+        self._own = [name for name in state.dtype.names if state.dtype[name].kind in "fi" and name not in common]
+
+    # -- the protocol ----------------------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        return float(self.state.t)
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.state.x
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return counters(self.state.count)
+
+    def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
+        state = self.state
+        state.x[:], state.x_dot[:], state.next[:] = x, x_dot, x
+        span, moving = t_end - t, slice(0, int(state.n_d))
+        weight = state.atol + state.rtol * np.abs(x)
+        h = first_step or first_step_guess(x[moving], x_dot[moving], weight[moving], abs(span))
+        h = max(min(abs(h), float(state.max_step)), float(state.min_step))
+        last = h * 1.0001 >= abs(span)
+        h = np.copysign(abs(span) if last else h, span)
+        state.set(**dict.fromkeys((*core.FLAGS, *self._own), 0))
+        state.set(t=t, t_end=t_end, h=h, h_old=h, first=1, last=int(last))
+        state.set(**self.own_settings())
+
+    def own_settings(self) -> dict[str, Any]:
+        """The method's own scalars, which `start` has cleared, from its options."""
+        return getattr(self.options, "own_settings", dict)()
+
+    def limit_first_step(self, h: float) -> None:
+        """Shorten the step that `start` has chosen."""
+        if 0 < h < abs(self.state.h):
+            h = max(h, float(self.state.min_step))
+            self.state.set(h=np.copysign(h, self.state.h), last=0)
+
+    def advance(self) -> int:
+        status = self.kernel(self.state.record, self.ports, self.buffer, self.scan)
+        if status == codes.DONE and self.state.forced:
+            warn_user(
+                f"{int(self.state.forced)} steps of size min_step = {self.options.min_step:g} were accepted although "
+                "they missed the tolerance or the drift limit",
+                StepMissedTolerance,
+            )
+            self.state.set(forced=0)
+        return status
+
+    def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return collect(self.buffer)
+
+    # -- explanations ----------------------------------------------------------------------------------------------
+
+    def explain(self, status: int) -> Exception:
+        t, state = self.t, self.state
+        for port in (*self.compiled.ports, self._inputs, self._events):
+            error = port.take_error() if port is not None else None
+            if error is not None:
+                if isinstance(error, SimulationError) or not isinstance(error, Exception):  # Ctrl-C, exit
+                    return error
+                return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {t:.9g}")
+        if status == codes.TOO_MANY_STEPS:
+            drifting = 2 * max(state.residual_p, state.residual_v) > state.drift_limit > 0
+            remedy = (
+                f"The drift of the constraints, which projection='both' would remove, comes near drift_limit = "
+                f"{state.drift_limit:g}."
+                if drifting
+                else "Raise max_steps, loosen rtol and atol, look for a fast oscillation or a chattering input there, "
+                "or take Radau5 if the model is stiff."
+            )
+            return TooManySteps(f"{int(state.max_steps)} steps did not reach the end; stopped at t = {t:.9g}. {remedy}")
+        if status in (codes.NOT_FINITE, codes.PORT_FAILED):
+            return FunctionFailed(f"{self._not_finite()} at t = {state.failed_t:.9g}: check the model there")
+        if status == codes.SINGULAR:
+            culprit = self.saddle.solver.explain(self.saddle, int(state.singular))
+            return SingularMatrix(
+                f"the saddle-point matrix is singular at t = {t:.9g}: {culprit}. Geoms(algebraic='svd') treats "
+                "redundant constraints, Geoms(singular='step over') isolated singular positions."
+            )
+        return self._step_too_small(t, int(state.why))
+
+    def _step_too_small(self, t: float, why: int) -> Exception:
+        state = self.state
+        size = f"the step size fell to {abs(state.h):.2e} at t = {t:.9g}"
+        if why == core.CANNOT_EVALUATE:
+            return FunctionFailed(
+                f"{self._not_finite()} beyond t = {t:.9g} (tried t = {state.failed_t:.9g}), and no step size avoids "
+                "it: the solution may leave the domain of a function there (root, logarithm, division)"
+            )
+        if why == core.DRIFTED:
+            return StepSizeTooSmall(
+                f"{size}: the constraints' residuals, {state.residual_p:.2e} on position and {state.residual_v:.2e} on "
+                f"velocity level, do not come below drift_limit = {state.drift_limit:.2e}. What earlier steps left "
+                "behind no step size takes away: use projection='both', or a larger limit."
+            )
+        if why == core.NOT_PROJECTED:
+            worst = self._worst_constraint()
+            return StepSizeTooSmall(
+                f"{size}: the projection onto the position constraints does not converge, worst is {worst}. Start "
+                "values that violate the constraints, or a singular position, may be the reason."
+            )
+        return StepSizeTooSmall(
+            f"{size}; the largest error is in '{self._worst_variable()}'. The solution may be discontinuous, singular "
+            "or stiff there (then take Radau5), or the tolerances too tight."
+        )
+
+    def _worst_variable(self) -> str:
+        n = int(self.state.n_d)
+        return self.system.variables[int(np.argmax(np.abs(self.state.error[:n])))]
+
+    def _worst_constraint(self) -> str:
+        return f"'{self.system.constraint_names[int(np.argmax(np.abs(self.state.g)))]}'"
+
+    def _not_finite(self) -> str:
+        """Name what is not finite at the point that could not be evaluated, or repeat what a function said."""
+        for port in (*self.compiled.ports, self._inputs):
+            refusal = port.take_refusal() if port is not None else None
+            if refusal is not None and str(refusal):
+                return f"a model function refused ({refusal}){self._if_it_reads_multipliers()}"
+        state, theta, t = self.state, self.ports.theta, float(self.state.failed_t)
+        if self._inputs is not None:
+            inputs = np.zeros(len(theta) - self.ports.n_parameters)
+            if self._inputs.call_status(t, np.zeros(0), np.zeros(0), inputs):
+                return "an input is not finite"
+            theta[self.ports.n_parameters :] = inputs
+        for port, names in self._outputs():
+            out = np.zeros(port.n_out)
+            port.call_status(t, state.failed, theta, out)
+            bad = np.flatnonzero(~np.isfinite(out))
+            if bad.size:
+                return f"{', '.join(dict.fromkeys(names(i) for i in bad[:3]))} cannot be evaluated (NaN or infinite)"
+        return "a function or a derivative of the model is not finite"
+
+    def _if_it_reads_multipliers(self) -> str:
+        force = self.system.model.graph.functions["force"]
+        if force.traced or not self.system.constraint_names or self.system.has_friction:
+            return ""
+        return "; multipliers are NaN for forces, which are evaluated before them"
+
+    def _outputs(self) -> list[tuple[Port, Callable[[int], str]]]:
+        """Ports, and what their outputs are called."""
+        compiled, form = self.compiled, self.system
+        model, constraints = form.model, form.constraint_names
+        rates = [
+            *(f"kinematic equation of '{n}'" for n in model.names("p")),
+            *(f"equation of motion of '{n}'" for n in model.names("v")),
+            *(f"dynamic equation of '{n}'" for n in model.names("r")),
+        ]
+        mass, of = compiled.mass_pattern[0], compiled.constraint_pattern[0]
+        matrices = [
+            *(f"mass of '{model.names('v')[i]}'" for i in mass),
+            *(f"derivative of constraint '{constraints[i]}'" for i in of),
+            *(f"constraint '{n}' on velocity level" for n in constraints),
+        ]
+        return [
+            (port, names.__getitem__)
+            for port, names in (
+                (compiled.rates, rates),
+                (compiled.matrices, matrices),
+                (compiled.position, [f"holonomic constraint '{n}'" for n in constraints]),
+                (compiled.acceleration, [f"constraint '{n}' on acceleration level" for n in constraints]),
+            )
+            if port is not None
+        ]

@@ -1,0 +1,127 @@
+"""Elimination as machine code: right, also where it has to fall back on Dense."""
+
+import numpy as np
+import pytest
+from systems import direct, joint_coordinates, random_fathers, tree, with_loops
+
+from dalembert.errors import OptionError, SingularMatrix
+from dalembert.linalg import saddle
+from dalembert.linalg.compiled import Compiled, Elimination
+from dalembert.linalg.saddle import SaddlePattern, fresh_saddle, solve_saddle
+
+
+def entries(A):
+    return np.nonzero(A)
+
+
+def build(M, G, U=None):
+    force = None if U is None else entries(U)
+    memory = Compiled().build(SaddlePattern(M.shape[0], G.shape[0], entries(M), entries(G), force))
+    memory.M[:], memory.G[:] = M[entries(M)], G[entries(G)]
+    if U is not None:
+        memory.U[:] = U[entries(U)]
+    return memory
+
+
+def mechanism(seed):
+    rng = np.random.default_rng(seed)
+    M, G = tree(rng, random_fathers(rng, 5, trees=2))
+    if seed % 2:
+        M, G = with_loops(rng, M, G, [(0, 4), (2, -1)])
+    return rng, M, G
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_solutions(seed, symmetric):
+    rng, M, G = mechanism(seed)
+    U = None if symmetric else G + 0.05 * rng.normal(size=G.shape) * (G != 0)
+    f, g = rng.normal(size=M.shape[0]), rng.normal(size=G.shape[0])
+    w, lam = solve_saddle(Compiled(), M, G, f, g, U)
+    expected_w, expected_lam, _ = direct(M, G, f, g, U)
+    np.testing.assert_allclose(w, expected_w, rtol=0, atol=1e-11 * np.abs(expected_w).max())
+    np.testing.assert_allclose(lam, expected_lam, rtol=0, atol=1e-10 * np.abs(expected_lam).max())
+
+
+def test_fast_path_is_taken_and_chains_cost_what_trees_should():
+    rng = np.random.default_rng(0)
+    memory = build(*tree(rng, [-1, 0, 1, 2]))
+    assert saddle.factor(memory) == 0
+    assert memory.fell_back == 0
+    work = []
+    for n in (10, 20, 40):
+        M, G = tree(rng, list(range(-1, n - 1)))
+        work.append(Elimination(SaddlePattern(3 * n, 2 * n, entries(M), entries(G)), 10**6).operations)
+    assert work[2] - work[1] == pytest.approx(2 * (work[1] - work[0]), rel=0.1)  # linear in the number of bodies
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_massless_coordinates(symmetric):
+    rng = np.random.default_rng(1)
+    M, G = joint_coordinates(rng, [-1, 0, 1, 1])
+    U = None if symmetric else G + 0.05 * rng.normal(size=G.shape) * (G != 0)
+    memory = build(M, G, U)
+    assert saddle.factor(memory) == 0
+    assert memory.fell_back == 0
+    b = rng.normal(size=memory.pattern.n)
+    w, lam, _ = direct(M, G, b[: M.shape[0]], b[M.shape[0] :], U)
+    np.testing.assert_allclose(saddle.solve(memory, b), np.concatenate([w, lam]), rtol=1e-8, atol=1e-10)
+
+
+def test_what_nothing_holds():
+    with pytest.raises(OptionError, match=r"no mass and no constraint holds velocity 'v\[1\]'; use Dense"):
+        build(np.diag([1.0, 0.0]), np.array([[1.0, 0.0]]))
+
+
+def test_semidefinite_mass_is_left_to_dense():
+    M = np.diag([1.0, 1.0, 1.0])
+    G = np.array([[1.0, 0.0, 2.0]])
+    memory = build(M, G)
+    for third in (1.0, 0.0, 1.0):  # a semi-definite matrix in between
+        memory.M[2] = third
+        assert saddle.factor(memory) == 0
+        assert memory.fell_back == (third == 0.0)
+        x = saddle.solve(memory, np.array([1.0, 2.0, 3.0, 4.0]))
+        K = np.zeros((4, 4))
+        K[:3, :3], K[3, :3], K[:3, 3] = np.diag([1.0, 1.0, third]), G, G
+        np.testing.assert_allclose(K @ x, [1, 2, 3, 4], atol=1e-13)
+
+
+def test_singular_matrices_are_named():
+    M, G = np.eye(3), np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0]])
+    with pytest.raises(SingularMatrix, match="'a', 'b' are redundant"):
+        solve_saddle(Compiled(), M, G, np.ones(3), np.ones(2), constraint_names=("a", "b"))
+    memory = build(M, G[:1])
+    memory.M[1] = np.nan
+    assert saddle.factor(memory) != 0
+
+
+def test_nearly_dependent_constraints_lose_no_digits():
+    G = np.array([[1.0, 1.0, 0.0], [1.0, 1.0 + 1e-5, 0.0]])
+    M = np.diag([1.0, 2.0, 3.0])
+    memory = build(M, G)
+    assert saddle.factor(memory) == 0
+    assert memory.fell_back == 1
+    x = saddle.solve(memory, np.ones(5))
+    np.testing.assert_allclose(G @ x[:3], [1, 1], atol=1e-10)
+
+
+def test_copies_are_independent():
+    _, M, G = mechanism(2)
+    memory = build(M, G)
+    twin = fresh_saddle(memory)
+    memory.M[:] = 0
+    assert saddle.factor(twin) == 0
+    assert saddle.factor(memory) != 0
+    b = np.ones(M.shape[0] + G.shape[0])
+    w, _, _ = direct(M, G, b[: M.shape[0]], b[M.shape[0] :])
+    np.testing.assert_allclose(saddle.solve(twin, b)[: M.shape[0]], w, rtol=1e-9, atol=1e-11)
+
+
+def test_too_long():
+    M, G = tree(np.random.default_rng(0), list(range(-1, 19)))
+    pattern = SaddlePattern(M.shape[0], G.shape[0], entries(M), entries(G))
+    with pytest.raises(OptionError, match="more than 100 operations"):
+        Compiled(longest=100).build(pattern)
+    with pytest.raises(OptionError, match="longest"):
+        Compiled(longest=0)
