@@ -2,19 +2,21 @@
 
 `data` holds the blocks one after the other, and behind them the nonzeros of the constraints that were cut. Unknowns are
 kept body by body (w, then λ) in `x`. With T the matrix of the tree and C the cut constraints, the whole matrix is
-[T C_Uᵀ; C_G 0]: its Schur complement C_G T⁻¹ C_Uᵀ closes the loops.
+[T C_Uᵀ; C_G 0]: its Schur complement C_G T⁻¹ C_Uᵀ closes the loops. If some block is singular, or nearly so, a sparse
+factorization of the whole matrix takes over (`rescue`).
 """
 
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import address_of, call2, call3, device, kernel
+from dalembert.compile.kernel import address_of, call1, call2, call3, device, kernel
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, member, vec
 from dalembert.linalg import bodies as of
 from dalembert.linalg import lu
 from dalembert.linalg.body_kernels import BACKWARD, COLUMNS, ELIMINATE, FIRST, FORWARD, START, addresses
 from dalembert.linalg.dense_kernels import rank_deficient
 from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at
+from dalembert.linalg.sparse import Sparse
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -32,9 +34,9 @@ RECORD = layout(
         "x",
         # cut constraints: number, place in x of each nonzero, and the values' place in data
         "cut_row", "cut_place", "force_row", "force_place",
-        "W", "S", "S_pivots", "mu",
+        "W", "S", "S_pivots", "mu", "rescue",
     ],
-    wholes=["n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "definite", "cut_at"],
+    wholes=["n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "definite", "cut_at", "rescued"],
 )  # fmt: skip
 _at = member(RECORD)
 
@@ -67,7 +69,7 @@ def recursive_memory(solver, pattern, tree) -> Memory:
         force_row=force_row, force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)), S=np.zeros((n_cut, n_cut)),
         S_pivots=np.zeros(n_cut, np.int64), mu=np.zeros(n_cut), n=pattern.n, n_bodies=len(body), n_data=n_data,
         n_careful=n_careful, n_to=len(to), n_cut=n_cut, n_cut_G=len(cut_row), n_cut_U=len(force_row),
-        definite=1, cut_at=0,
+        definite=1, cut_at=0, rescued=0, rescue=Sparse().build(pattern),
     )  # fmt: skip
     memory.tree = tree
     return memory
@@ -192,6 +194,23 @@ def close_loops(la, own):
     return failed if failed == 0 else n + failed
 
 
+@device
+def rescue(la):
+    """Sparse factorization. Returns its code."""
+    sizes, other = ivec(la.sizes, 7), saddle_at(la.rescue)
+    other.own = la.rescue
+    copy(vec(la.M, sizes[2]), vec(other.M, sizes[2]), sizes[2])
+    copy(vec(la.G, sizes[3]), vec(other.G, sizes[3]), sizes[3])
+    copy(vec(la.U, sizes[4]), vec(other.U, sizes[4]), sizes[4])
+    return call1(other.factor, la.rescue)
+
+
+@device
+def copy(a, b, n):
+    for k in range(n):
+        b[k] = a[k]
+
+
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
@@ -212,13 +231,17 @@ def factor(own):
         la.definite = 0  # try again without relying on it
     if failed != 0:
         la.definite = 1
-        return ivec(la.unknown, la.n)[failed - 1] + 1
+        la.rescued = 1
+        return rescue(la)
+    la.rescued = 0
     return 0
 
 
 @kernel(i8(u8, u8, u8))
 def solve(own, b, x):
     la = _at(own)
+    if la.rescued == 1:
+        return call3(saddle_at(la.rescue).solve, la.rescue, b, x)
     n = la.n - la.n_cut
     given, out, y, unknown = vec(b, la.n), vec(x, la.n), vec(la.x, la.n), ivec(la.unknown, la.n)
     for i in range(la.n):
