@@ -19,7 +19,7 @@ from dalembert.linalg.saddle import TINY
 
 #: limits beyond which the tree is left to a solver that can pivot freely: pivots of constraints as a fraction of their
 #: row or column, and what a son adds to its father's mass (a joint that hardly restrains the son makes this large)
-WEAK = 1e-7
+WEAK = 1e-5
 HEAVY = 1e6
 
 inlined = njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

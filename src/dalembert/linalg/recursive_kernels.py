@@ -14,8 +14,7 @@ from dalembert.compile.memory import Memory, imat, ivec, layout, mat, member, ve
 from dalembert.linalg import bodies as of
 from dalembert.linalg import lu
 from dalembert.linalg.body_kernels import BACKWARD, COLUMNS, ELIMINATE, FIRST, FORWARD, START, addresses
-from dalembert.linalg.dense_kernels import rank_deficient
-from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at
+from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at, scale
 from dalembert.linalg.sparse import Sparse
 
 i8, u8 = nb.int64, nb.uint64
@@ -34,11 +33,16 @@ RECORD = layout(
         "x",
         # cut constraints: number, place in x of each nonzero, and the values' place in data
         "cut_row", "cut_place", "force_row", "force_place",
-        "W", "S", "S_pivots", "mu", "rescue",
+        "W", "S", "S_pivots", "mu", "r", "c", "rescue",
     ],
     wholes=["n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "definite", "cut_at", "rescued"],
 )  # fmt: skip
 _at = member(RECORD)
+
+# limits beyond which `rescue` takes over: a loop yields hardly, compared with free bodies, or what is left without the
+# cut constraints is nearly singular and yields without end
+STIFF = 1e-6
+LIMP = 1e4
 
 
 def recursive_memory(solver, pattern, tree) -> Memory:
@@ -67,7 +71,7 @@ def recursive_memory(solver, pattern, tree) -> Memory:
         data=np.zeros(max(n_data, n_careful)), to=to, body=body, careful=careful, careful_to=careful_to,
         unknown=np.array(unknown, np.int64), x=np.zeros(pattern.n), cut_row=cut_row, cut_place=cut_place,
         force_row=force_row, force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)), S=np.zeros((n_cut, n_cut)),
-        S_pivots=np.zeros(n_cut, np.int64), mu=np.zeros(n_cut), n=pattern.n, n_bodies=len(body), n_data=n_data,
+        S_pivots=np.zeros(n_cut, np.int64), r=np.ones(pattern.n), c=np.ones(pattern.n), mu=np.zeros(n_cut), n=pattern.n, n_bodies=len(body), n_data=n_data,
         n_careful=n_careful, n_to=len(to), n_cut=n_cut, n_cut_G=len(cut_row), n_cut_U=len(force_row),
         definite=1, cut_at=0, rescued=0, rescue=Sparse().build(pattern),
     )  # fmt: skip
@@ -188,9 +192,18 @@ def close_loops(la, own):
     for k in range(la.n_cut_G):
         for j in range(n_cut):
             S[row[k], j] += G[k] * W[j, place[k]]
+    unknown, r, c = ivec(la.unknown, la.n), vec(la.r, la.n), vec(la.c, la.n)
+    scale(saddle_at(own), r, c)  # S would have diagonal 1 if the cut constraints were alone
+    for i in range(n_cut):
+        for j in range(n_cut):
+            S[i, j] *= r[unknown[n + i]] * c[unknown[n + j]]
+        for j in range(n):
+            if not abs(W[i, j]) * c[unknown[n + i]] < LIMP * c[unknown[j]]:
+                return n + i + 1
     failed = lu.factor(S, ivec(la.S_pivots, n_cut), n_cut)
-    if failed == 0:
-        failed = rank_deficient(S, n_cut, False)
+    for i in range(n_cut):
+        if failed == 0 and not abs(S[i, i]) > STIFF:
+            failed = i + 1
     return failed if failed == 0 else n + failed
 
 
@@ -255,8 +268,12 @@ def solve(own, b, x):
             mu[i] = -y[n + i]
         for k in range(la.n_cut_G):
             mu[row[k]] += G[k] * y[place[k]]
+        r, c = vec(la.r, la.n), vec(la.c, la.n)
+        for i in range(la.n_cut):
+            mu[i] *= r[unknown[n + i]]
         lu.substitute(mat(la.S, la.n_cut, la.n_cut), ivec(la.S_pivots, la.n_cut), mu, la.n_cut)
         for i in range(la.n_cut):
+            mu[i] *= c[unknown[n + i]]
             for j in range(n):
                 y[j] -= W[i, j] * mu[i]
             y[n + i] = mu[i]
