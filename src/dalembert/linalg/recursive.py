@@ -25,8 +25,8 @@ LARGEST_LOOPS = 20_000_000  # cut constraints × unknowns: so many numbers have 
 class Recursive(LinearSolver):
     """Elimination along the kinematic tree: for long chains and large trees, with few closed loops.
 
-    The tree is found from the pattern. Loops are cut and closed by a Schur complement. Where a body cannot be eliminated
-    although the matrix is regular (its joint restrains only the father, say), `Sparse` takes over.
+    The tree is found from the pattern. Loops are cut and closed by a Schur complement. Where a body cannot be
+    eliminated although the matrix is regular (its joint restrains only the father, say), `Sparse` takes over.
     """
 
     def tree(self, pattern: SaddlePattern) -> Tree:

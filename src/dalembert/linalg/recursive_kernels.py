@@ -35,7 +35,11 @@ RECORD = layout(
         "cut_row", "cut_place", "force_row", "force_place",
         "W", "S", "S_pivots", "mu", "r", "c", "rescue",
     ],
-    wholes=["n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "definite", "cut_at", "rescued"],
+    wholes=[
+        "n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "cut_at",
+        "definite",  # `body` is in use, not `careful`
+        "rescued",  # the last matrix was left to `rescue`
+    ],
 )  # fmt: skip
 _at = member(RECORD)
 
@@ -70,10 +74,11 @@ def recursive_memory(solver, pattern, tree) -> Memory:
         solver, pattern, RECORD, address_of(factor), address_of(solve), sweep=address_of(sweep),
         data=np.zeros(max(n_data, n_careful)), to=to, body=body, careful=careful, careful_to=careful_to,
         unknown=np.array(unknown, np.int64), x=np.zeros(pattern.n), cut_row=cut_row, cut_place=cut_place,
-        force_row=force_row, force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)), S=np.zeros((n_cut, n_cut)),
-        S_pivots=np.zeros(n_cut, np.int64), r=np.ones(pattern.n), c=np.ones(pattern.n), mu=np.zeros(n_cut), n=pattern.n, n_bodies=len(body), n_data=n_data,
-        n_careful=n_careful, n_to=len(to), n_cut=n_cut, n_cut_G=len(cut_row), n_cut_U=len(force_row),
-        definite=1, cut_at=0, rescued=0, rescue=Sparse().build(pattern),
+        force_row=force_row, force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)),
+        S=np.zeros((n_cut, n_cut)), S_pivots=np.zeros(n_cut, np.int64), mu=np.zeros(n_cut), r=np.ones(pattern.n),
+        c=np.ones(pattern.n), rescue=Sparse().build(pattern), n=pattern.n, n_bodies=len(body), n_data=n_data,
+        n_careful=n_careful, n_to=len(to), n_cut=n_cut, n_cut_G=len(cut_row), n_cut_U=len(force_row), cut_at=0,
+        definite=1, rescued=0,
     )  # fmt: skip
     memory.tree = tree
     return memory
