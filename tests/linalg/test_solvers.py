@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from systems import direct, insulator_chain, joint_coordinates, positive, random_fathers, tree, with_loops
+from systems import anything, direct, insulator_chain, joint_coordinates, positive, random_fathers, tree, with_loops
 
 import dalembert as da
 from dalembert.linalg import saddle
@@ -60,6 +60,31 @@ def test_nonsymmetric_systems(solver, seed):
         agree(solver, M, G, U, seed=seed)
     M, G = tree(rng, [-1, 0, 1, 2])
     agree(solver, M, G, G + 0.05 * rng.normal(size=G.shape), seed=seed)  # friction couples everything
+
+
+@pytest.mark.parametrize("solver", ALL, ids=name)
+def test_anything(solver):
+    """Regular matrices without structure are solved, singular ones are refused."""
+    solved = refused = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        M, G, U = anything(rng)
+        if U is not None and solver in SYMMETRIC_ONLY:
+            continue
+        f, g = rng.normal(size=len(M)), rng.normal(size=len(G))
+        A = np.block([[M, (G if U is None else U).T], [G, np.zeros((len(G), len(G)))]])
+        condition = np.linalg.cond(A)
+        if condition < 1e6:
+            x = np.linalg.solve(A, np.concatenate([f, g]))
+            mine = np.concatenate(solve_saddle(solver, M, G, f, g, U))
+            assert np.abs(mine - x).max() <= 1e-11 * condition * np.abs(x).max(), (name(solver), seed)
+            solved += 1
+        elif condition > 1e18:
+            with pytest.raises(da.SingularMatrix):
+                solve_saddle(solver, M, G, f, g, U)
+            refused += 1
+    assert solved > 20
+    assert refused > 10
 
 
 @pytest.mark.parametrize("solver", ALL, ids=name)

@@ -28,6 +28,8 @@ RECORD = layout(
 )  # fmt: skip
 _at = member(RECORD)
 
+WEAK = 1e-4  # a smaller pivot of K in (3.3): other columns are chosen
+
 
 def block_memory(solver, pattern) -> Memory:
     n, m = pattern.n_v, pattern.n_lam
@@ -54,10 +56,10 @@ def choose(K, rows, columns, n_lam, n_v, free_columns):
             for j in range(k, n_v if free_columns else k + 1):
                 if abs(K[i, j]) > best:
                     best, row, column = abs(K[i, j]), i, j
-        largest = 1.0 if free_columns else 0.0  # rows are scaled to 1
+        largest = 1.0  # rows are scaled to that
         for i in range(k):
             largest = max(largest, abs(K[i, column]))
-        if not best > TINY * largest:
+        if not best > (TINY if free_columns else WEAK) * largest:
             return rows[row] + 1
         if row != k:
             rows[k], rows[row] = rows[row], rows[k]

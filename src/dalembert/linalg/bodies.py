@@ -17,6 +17,11 @@ from numba import njit
 from dalembert.compile.kernel import OPTIONS
 from dalembert.linalg.saddle import TINY
 
+#: limits beyond which the tree is left to a solver that can pivot freely: pivots of constraints as a fraction of their
+#: row or column, and what a son adds to its father's mass (a joint that hardly restrains the son makes this large)
+WEAK = 1e-5
+HEAVY = 1e6
+
 inlined = njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
@@ -29,7 +34,7 @@ def block_length(way: int, n: int, m: int, f: int) -> int:
         return n * n + m * n + m * m + m * f
     if way == JOINT:
         free = n - m
-        return n * n + m * n + m * f + free * (n + free + f) + 3 * m
+        return n * n + m * n + m * f + free * (n + free + f) + 3 * m + f
     s = n + m
     return n * n + 2 * m * n + 2 * m * f + s * s + s * f + 2 * s
 
@@ -76,7 +81,7 @@ def eliminate_definite(d, up, n, m, f):
         s = 0.0
         for j in range(n):
             s += d[g + k * n + j] * d[g + k * n + j]
-        if not s > TINY * TINY * whole:
+        if not s > WEAK * WEAK * whole:
             return n + k + 1
         inverse = 1.0 / np.sqrt(s)
         d[r + k * m + k] = inverse
@@ -93,6 +98,8 @@ def eliminate_definite(d, up, n, m, f):
             s = 0.0
             for k in range(m):
                 s += d[c + k * f + a] * d[c + k * f + b]
+            if a == b and s > HEAVY * up[a * f + a] and up[a * f + a] > 0.0:
+                return n + 1
             up[a * f + b] += s
     return 0
 
@@ -204,7 +211,7 @@ def eliminate_general(d, up, n, m, f, symmetric):
         largest = 0.0
         for i in range(k):
             largest = max(largest, abs(d[k0 + i * s + k]))
-        if not best > TINY * largest:
+        if not best > WEAK * largest:
             return k + 1
         d[pivots + k] = row
         if row != k:
@@ -236,6 +243,8 @@ def eliminate_general(d, up, n, m, f, symmetric):
             total = 0.0
             for k in range(m):
                 total += d[v + k * f + a] * d[d0 + (n + k) * f + b]
+            if a == b and abs(total) > HEAVY * abs(up[a * f + a]) and up[a * f + a] != 0.0:
+                return n + 1
             up[a * f + b] -= total
     return 0
 
@@ -301,6 +310,9 @@ def eliminate_joint(d, up, n, m, f):
     l = b + n * free
     y = l + free * free
     pivots = y + free * f + 2 * m
+    old = pivots + m
+    for a in range(f):
+        d[old + a] = up[a * f + a]
     for i in range(n):
         for j in range(i):
             d[j * n + i] = d[i * n + j]
@@ -311,7 +323,7 @@ def eliminate_joint(d, up, n, m, f):
                 best, row = abs(d[g + i * n + k]), i
         for i in range(k):
             largest = max(largest, abs(d[g + i * n + k]))
-        if not best > TINY * largest:
+        if not best > WEAK * largest:
             return n + k + 1
         d[pivots + k] = row
         if row != k:
@@ -383,6 +395,9 @@ def eliminate_joint(d, up, n, m, f):
                 value += d[i * n + j] * d[c + j * f + a]
             for e in range(a, f):
                 up[e * f + a] += d[c + i * f + e] * value
+    for a in range(f):
+        if up[a * f + a] > HEAVY * d[old + a] and d[old + a] > 0.0:
+            return n + 1
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
 from dalembert.linalg.storage import check_storage
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 class RangeSpace(LinearSolver):
     """Cholesky decomposition of M, then QR: for few constraints on many velocities.
 
-    A semi-definite M is replaced by M + Gᵀ G and f by f + Gᵀ g, which has the same solution. With U ≠ G the second step
-    is the LU factorization of G M⁻¹ Uᵀ.
+    A semi-definite M is replaced by M + Gᵀ G and f by f + Gᵀ g, which has the same solution; for massless velocities
+    the rows of G in which they stand are enough. With U ≠ G the second step is the LU factorization of G M⁻¹ Uᵀ.
     """
 
     mass: str = "auto"  # M is "full", "block" diagonal or "diagonal"
@@ -30,7 +32,9 @@ class RangeSpace(LinearSolver):
         from dalembert.compile.kernel import announce
         from dalembert.linalg.storage import mass_blocks
 
-        blocks = mass_blocks(pattern, self.mass)
+        rows, columns = pattern.constraint
+        joined = np.unique(rows[~np.isin(columns, pattern.mass[0])])  # constraints with massless velocities
+        blocks = mass_blocks(pattern, self.mass, joined)
         with announce():
             from dalembert.linalg.range_space_kernels import range_space_memory
-        return range_space_memory(self, pattern, blocks)
+        return range_space_memory(self, pattern, blocks, joined)

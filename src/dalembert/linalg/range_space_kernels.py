@@ -18,8 +18,9 @@ RECORD = layout(
         *SADDLE,
         "L", *TABLES,
         "row", "touched",  # blocks that row row[k] of G touches
-        # the same for M + Gᵀ G, one full block
-        *(f"full_{name}" for name in TABLES), "full_row", "full_touched",
+        "added",  # 1 for rows of G whose squares are added to M
+        # the same with all rows added, in one full block
+        *(f"full_{name}" for name in TABLES), "full_row", "full_touched", "full_added",
         "W", "V",  # L⁻¹ Gᵀ and L⁻¹ Uᵀ, transposed; V is also the work space of the QR decomposition
         "R",  # or the factors of G M⁻¹ Uᵀ
         "pivots", "r", "c", "y",
@@ -29,11 +30,11 @@ RECORD = layout(
 _at = member(RECORD)
 
 
-def range_space_memory(solver, pattern, blocks) -> Memory:
+def range_space_memory(solver, pattern, blocks, joined) -> Memory:
     n, m = pattern.n_v, pattern.n_lam
     tables, full = block_tables(blocks, n), block_tables([np.arange(n)] if n else [], n)
-    massive = np.zeros(n, bool)
-    massive[pattern.mass[0]] = True
+    added = np.zeros(m, np.int64)
+    added[joined] = 1
     if constraint_kind(pattern, solver.constraint) == "full":
         row, touched = np.repeat(np.arange(m), len(blocks)), np.tile(np.arange(len(blocks)), m)
     else:
@@ -42,12 +43,12 @@ def range_space_memory(solver, pattern, blocks) -> Memory:
     whole = lambda a: np.ascontiguousarray(a, dtype=np.int64)  # noqa: E731
     return new_saddle(
         solver, pattern, RECORD, address_of(factor), address_of(solve),
-        L=np.zeros(n * n), **tables, row=whole(row), touched=whole(touched),
+        L=np.zeros(n * n), **tables, row=whole(row), touched=whole(touched), added=added,
         **{f"full_{name}": table for name, table in full.items()}, full_row=np.arange(m),
-        full_touched=np.zeros(m, np.int64),
+        full_touched=np.zeros(m, np.int64), full_added=np.ones(m, np.int64),
         W=np.zeros((m, n)), V=np.zeros((m, n)), R=np.zeros((m, m)), pivots=np.zeros(m, np.int64), r=np.ones(n + m),
         c=np.ones(n + m), y=np.zeros(n + m), n_v=n, n_lam=m, n_L=n * n, n_blocks=len(blocks), n_touched=len(row),
-        augmented=int(not massive.all()),
+        augmented=0,
     )  # fmt: skip
 
 
@@ -58,8 +59,8 @@ def _both(pattern) -> tuple[list[int], list[int]]:
 
 
 @device
-def load_mass(la, L, place, begin, at, block, r):
-    """The scaled M, and in the augmented case Gᵀ G from W."""
+def load_mass(la, L, place, begin, at, block, r, added):
+    """The scaled M, plus the squares of rows of W (which is G here)."""
     sizes = ivec(la.sizes, 7)
     M, mi, mj = vec(la.M, sizes[2]), ivec(la.M_rows, sizes[2]), ivec(la.M_columns, sizes[2])
     for i in range(la.n_L):
@@ -69,14 +70,16 @@ def load_mass(la, L, place, begin, at, block, r):
         b = block[i]
         n = begin[b + 1] - begin[b]
         L[at[b] + (i - begin[b]) * n + j - begin[b]] += M[k] * r[mi[k]] * r[mj[k]]
-    if la.augmented == 1:
-        W, n = mat(la.W, la.n_lam, la.n_v), la.n_v
-        for k in range(la.n_lam):
-            for i in range(n):
+    W = mat(la.W, la.n_lam, la.n_v)
+    for k in range(la.n_lam):
+        if added[k] == 1:
+            for i in range(la.n_v):
                 value = W[k, i]
-                if value != 0.0:
-                    for j in range(i + 1):
-                        L[i * n + j] += value * W[k, j]
+                if value != 0.0:  # all nonzeros of the row are in one block
+                    b = block[i]
+                    n = begin[b + 1] - begin[b]
+                    for j in range(begin[b], i + 1):
+                        L[at[b] + (i - begin[b]) * n + j - begin[b]] += value * W[k, j]
 
 
 @device
@@ -116,7 +119,7 @@ def orthogonalize(W, Q, R, n_lam, n_v):
 
 
 @device
-def attempt(la, order, place, begin, at, block, n_blocks, row, touched, n_touched):
+def attempt(la, order, place, begin, at, block, n_blocks, row, touched, n_touched, added):
     """Factor; returns 0 or 1 + unknown."""
     sizes = ivec(la.sizes, 7)
     n_v, n_lam = la.n_v, la.n_lam
@@ -124,7 +127,7 @@ def attempt(la, order, place, begin, at, block, n_blocks, row, touched, n_touche
     r, c = vec(la.r, n_v + n_lam), vec(la.c, n_v + n_lam)
     G, gi, gj = vec(la.G, sizes[3]), ivec(la.G_rows, sizes[3]), ivec(la.G_columns, sizes[3])
     load_rows(W, gi, gj, G, sizes[3], place, n_lam, n_v, r, r)
-    load_mass(la, L, place, begin, at, block, r)
+    load_mass(la, L, place, begin, at, block, r, added)
     failed = cholesky.decompose(L, begin, at, n_blocks)
     if failed != 0:
         return order[failed - 1] + 1
@@ -154,7 +157,7 @@ def attempt_blocks(la):
     n, k = la.n_v, la.n_blocks
     return attempt(
         la, ivec(la.order, n), ivec(la.place, n), ivec(la.begin, k + 1), ivec(la.at, k + 1), ivec(la.block, n), k,
-        ivec(la.row, la.n_touched), ivec(la.touched, la.n_touched), la.n_touched,
+        ivec(la.row, la.n_touched), ivec(la.touched, la.n_touched), la.n_touched, ivec(la.added, la.n_lam),
     )  # fmt: skip
 
 
@@ -165,6 +168,7 @@ def attempt_full(la):
     return attempt(
         la, ivec(la.full_order, n), ivec(la.full_place, n), ivec(la.full_begin, k + 1), ivec(la.full_at, k + 1),
         ivec(la.full_block, n), k, ivec(la.full_row, la.n_lam), ivec(la.full_touched, la.n_lam), la.n_lam,
+        ivec(la.full_added, la.n_lam),
     )  # fmt: skip
 
 
@@ -185,7 +189,7 @@ def factor(own):
 
 
 @device
-def substitute(la, begin, at, n_blocks, place, given, out):
+def substitute(la, begin, at, n_blocks, place, added, given, out):
     sizes = ivec(la.sizes, 7)
     n_v, n_lam = la.n_v, la.n_lam
     L, W, V, R = vec(la.L, la.n_L), mat(la.W, n_lam, n_v), mat(la.V, n_lam, n_v), mat(la.R, n_lam, n_lam)
@@ -196,8 +200,8 @@ def substitute(la, begin, at, n_blocks, place, given, out):
         y[n_v + i] = r[n_v + i] * given[n_v + i]
     for b in range(n_blocks):
         cholesky.forward(L, begin, at, b, y)
-    if la.augmented == 1:  # L⁻¹ (f + Gᵀ g)
-        for k in range(n_lam):
+    for k in range(n_lam):
+        if added[k] == 1:  # L⁻¹ (f + Gᵀ g)
             for j in range(n_v):
                 y[j] += W[k, j] * y[n_v + k]
     for k in range(n_lam):
@@ -239,7 +243,9 @@ def solve(own, b, x):
     if la.augmented == 1:
         k = min(la.n_v, 1)
         begin, at, place = ivec(la.full_begin, k + 1), ivec(la.full_at, k + 1), ivec(la.full_place, la.n_v)
+        added = ivec(la.full_added, la.n_lam)
     else:
         begin, at, place = ivec(la.begin, k + 1), ivec(la.at, k + 1), ivec(la.place, la.n_v)
-    substitute(la, begin, at, k, place, vec(b, n), vec(x, n))
+        added = ivec(la.added, la.n_lam)
+    substitute(la, begin, at, k, place, added, vec(b, n), vec(x, n))
     return 0

@@ -2,19 +2,20 @@
 
 `data` holds the blocks one after the other, and behind them the nonzeros of the constraints that were cut. Unknowns are
 kept body by body (w, then λ) in `x`. With T the matrix of the tree and C the cut constraints, the whole matrix is
-[T C_Uᵀ; C_G 0]: its Schur complement C_G T⁻¹ C_Uᵀ closes the loops.
+[T C_Uᵀ; C_G 0]: its Schur complement C_G T⁻¹ C_Uᵀ closes the loops. If some block is singular, or nearly so, a sparse
+factorization of the whole matrix takes over (`rescue`).
 """
 
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import address_of, call2, call3, device, kernel
+from dalembert.compile.kernel import address_of, call1, call2, call3, device, kernel
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, member, vec
 from dalembert.linalg import bodies as of
 from dalembert.linalg import lu
 from dalembert.linalg.body_kernels import BACKWARD, COLUMNS, ELIMINATE, FIRST, FORWARD, START, addresses
-from dalembert.linalg.dense_kernels import rank_deficient
-from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at
+from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at, scale
+from dalembert.linalg.sparse import Sparse
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -32,11 +33,20 @@ RECORD = layout(
         "x",
         # cut constraints: number, place in x of each nonzero, and the values' place in data
         "cut_row", "cut_place", "force_row", "force_place",
-        "W", "S", "S_pivots", "mu",
+        "W", "S", "S_pivots", "mu", "r", "c", "rescue",
     ],
-    wholes=["n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "definite", "cut_at"],
+    wholes=[
+        "n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "cut_at",
+        "definite",  # `body` is in use, not `careful`
+        "rescued",  # the last matrix was left to `rescue`
+    ],
 )  # fmt: skip
 _at = member(RECORD)
+
+# limits beyond which `rescue` takes over: a loop yields hardly, compared with free bodies, or what is left without the
+# cut constraints is nearly singular and yields without end
+STIFF = 1e-6
+LIMP = 1e4
 
 
 def recursive_memory(solver, pattern, tree) -> Memory:
@@ -64,10 +74,11 @@ def recursive_memory(solver, pattern, tree) -> Memory:
         solver, pattern, RECORD, address_of(factor), address_of(solve), sweep=address_of(sweep),
         data=np.zeros(max(n_data, n_careful)), to=to, body=body, careful=careful, careful_to=careful_to,
         unknown=np.array(unknown, np.int64), x=np.zeros(pattern.n), cut_row=cut_row, cut_place=cut_place,
-        force_row=force_row, force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)), S=np.zeros((n_cut, n_cut)),
-        S_pivots=np.zeros(n_cut, np.int64), mu=np.zeros(n_cut), n=pattern.n, n_bodies=len(body), n_data=n_data,
-        n_careful=n_careful, n_to=len(to), n_cut=n_cut, n_cut_G=len(cut_row), n_cut_U=len(force_row),
-        definite=1, cut_at=0,
+        force_row=force_row, force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)),
+        S=np.zeros((n_cut, n_cut)), S_pivots=np.zeros(n_cut, np.int64), mu=np.zeros(n_cut), r=np.ones(pattern.n),
+        c=np.ones(pattern.n), rescue=Sparse().build(pattern), n=pattern.n, n_bodies=len(body), n_data=n_data,
+        n_careful=n_careful, n_to=len(to), n_cut=n_cut, n_cut_G=len(cut_row), n_cut_U=len(force_row), cut_at=0,
+        definite=1, rescued=0,
     )  # fmt: skip
     memory.tree = tree
     return memory
@@ -186,10 +197,36 @@ def close_loops(la, own):
     for k in range(la.n_cut_G):
         for j in range(n_cut):
             S[row[k], j] += G[k] * W[j, place[k]]
+    unknown, r, c = ivec(la.unknown, la.n), vec(la.r, la.n), vec(la.c, la.n)
+    scale(saddle_at(own), r, c)  # S would have diagonal 1 if the cut constraints were alone
+    for i in range(n_cut):
+        for j in range(n_cut):
+            S[i, j] *= r[unknown[n + i]] * c[unknown[n + j]]
+        for j in range(n):
+            if not abs(W[i, j]) * c[unknown[n + i]] < LIMP * c[unknown[j]]:
+                return n + i + 1
     failed = lu.factor(S, ivec(la.S_pivots, n_cut), n_cut)
-    if failed == 0:
-        failed = rank_deficient(S, n_cut, False)
+    for i in range(n_cut):
+        if failed == 0 and not abs(S[i, i]) > STIFF:
+            failed = i + 1
     return failed if failed == 0 else n + failed
+
+
+@device
+def rescue(la):
+    """Sparse factorization. Returns its code."""
+    sizes, other = ivec(la.sizes, 7), saddle_at(la.rescue)
+    other.own = la.rescue
+    copy(vec(la.M, sizes[2]), vec(other.M, sizes[2]), sizes[2])
+    copy(vec(la.G, sizes[3]), vec(other.G, sizes[3]), sizes[3])
+    copy(vec(la.U, sizes[4]), vec(other.U, sizes[4]), sizes[4])
+    return call1(other.factor, la.rescue)
+
+
+@device
+def copy(a, b, n):
+    for k in range(n):
+        b[k] = a[k]
 
 
 @kernel(i8(u8))
@@ -212,13 +249,17 @@ def factor(own):
         la.definite = 0  # try again without relying on it
     if failed != 0:
         la.definite = 1
-        return ivec(la.unknown, la.n)[failed - 1] + 1
+        la.rescued = 1
+        return rescue(la)
+    la.rescued = 0
     return 0
 
 
 @kernel(i8(u8, u8, u8))
 def solve(own, b, x):
     la = _at(own)
+    if la.rescued == 1:
+        return call3(saddle_at(la.rescue).solve, la.rescue, b, x)
     n = la.n - la.n_cut
     given, out, y, unknown = vec(b, la.n), vec(x, la.n), vec(la.x, la.n), ivec(la.unknown, la.n)
     for i in range(la.n):
@@ -232,8 +273,12 @@ def solve(own, b, x):
             mu[i] = -y[n + i]
         for k in range(la.n_cut_G):
             mu[row[k]] += G[k] * y[place[k]]
+        r, c = vec(la.r, la.n), vec(la.c, la.n)
+        for i in range(la.n_cut):
+            mu[i] *= r[unknown[n + i]]
         lu.substitute(mat(la.S, la.n_cut, la.n_cut), ivec(la.S_pivots, la.n_cut), mu, la.n_cut)
         for i in range(la.n_cut):
+            mu[i] *= c[unknown[n + i]]
             for j in range(n):
                 y[j] -= W[i, j] * mu[i]
             y[n + i] = mu[i]

@@ -35,7 +35,7 @@ SADDLE = (
 saddle_at = member(layout(arrays=SADDLE))
 
 #: pivots of the scaled matrix below this fraction of their column count as zero
-TINY = 64 * np.finfo(float).eps
+TINY = 1e-13
 
 
 def new_saddle(

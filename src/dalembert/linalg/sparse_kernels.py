@@ -44,8 +44,8 @@ def sparse_memory(solver, pattern) -> Memory:
         A=np.zeros(len(keys)), A_start=A_start.astype(np.int64), A_row=A_row.astype(np.int64), A_at=whole(len(keys)),
         order=order.astype(np.int64), place=whole(n), lower=np.zeros(n_L), lower_row=whole(n_L),
         lower_start=whole(n + 1), upper=np.zeros(n_U), upper_row=whole(n_U), upper_start=whole(n + 1),
-        pivot=np.zeros(n), r=np.ones(n), c=np.ones(n), x=np.zeros(n), stack=whole(n), next=whole(n), seen=whole(n), found=whole(n), threshold=solver.threshold,
-        n=n, nnz=len(keys), n_L=n_L, n_U=n_U, known=0, analyses=0,
+        pivot=np.zeros(n), r=np.ones(n), c=np.ones(n), x=np.zeros(n), stack=whole(n), next=whole(n), seen=whole(n),
+        found=whole(n), threshold=solver.threshold, n=n, nnz=len(keys), n_L=n_L, n_U=n_U, known=0, analyses=0,
     )  # fmt: skip
 
 

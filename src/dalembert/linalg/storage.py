@@ -19,8 +19,11 @@ def check_storage(mass: str, constraint: str) -> None:
     one_of("constraint", constraint, CONSTRAINT)
 
 
-def mass_blocks(pattern: SaddlePattern, mass: str) -> list[np.ndarray]:
-    """Those of each diagonal block of M: all for "full", connected ones for "block", single ones for "diagonal"."""
+def mass_blocks(pattern: SaddlePattern, mass: str, joined: np.ndarray | None = None) -> list[np.ndarray]:
+    """Those of each diagonal block of M: all for "full", connected ones for "block", single ones for "diagonal".
+
+    Blocks that the constraints `joined` touch become one.
+    """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -40,6 +43,12 @@ def mass_blocks(pattern: SaddlePattern, mass: str) -> list[np.ndarray]:
             f"mass='block' contradicts the pattern of M: all velocities are coupled, e.g. by the entry at ({i}, {j}); "
             "use 'full' or 'auto'"
         )
+    if joined is not None:  # constraints that couple velocities too
+        gi, gj = (a[np.isin(pattern.constraint[0], joined)] for a in pattern.constraint)
+        n = pattern.n_v
+        rows, columns = np.concatenate([rows, gj]), np.concatenate([columns, n + gi])
+        graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n + pattern.n_lam, n + pattern.n_lam))
+        label = connected_components(graph, directed=False)[1][:n]
     order = np.argsort(label, kind="stable")
     return sorted(np.split(order, np.flatnonzero(np.diff(label[order])) + 1), key=lambda b: b[0]) if pattern.n_v else []
 

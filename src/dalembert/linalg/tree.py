@@ -100,7 +100,10 @@ def _join_to_heads(
         size[group[k]] += len(component)
         single[group[k]] &= len(component) == 1
         home.update((v, group[k]) for v in component)
-    units = sorted(set(group))
+    members: dict[int, list[int]] = {}
+    for k, g in enumerate(group):
+        members.setdefault(g, []).append(k)
+    units = sorted(members)
     above: dict[int, list[int]] = {}
     covered = dict.fromkeys(units, 0)
     for k in units:
@@ -125,9 +128,8 @@ def _join_to_heads(
             head = min(choice, key=lambda h: (len(signature[h]), -covered[h], apart(h)))
             heads.add(head)
             grown[head] += size_of[k]
-            for i, g in enumerate(group[k:], k):  # members of a unit stand behind its first
-                if g == k:
-                    group[i] = head
+            for i in members[k]:
+                group[i] = head
 
 
 def _place_massless(
