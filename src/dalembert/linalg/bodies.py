@@ -26,7 +26,7 @@ inlined = njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wr
 
 
 # ways of elimination, and the lengths of their blocks
-DEFINITE, GENERAL, JOINT = 0, 1, 2
+DEFINITE, GENERAL, JOINT, NEARLY = 0, 1, 2, 3
 
 
 def block_length(way: int, n: int, m: int, f: int) -> int:
@@ -35,6 +35,8 @@ def block_length(way: int, n: int, m: int, f: int) -> int:
     if way == JOINT:
         free = n - m
         return n * n + m * n + m * f + free * (n + free + f) + 3 * m + f
+    if way == NEARLY:
+        return n * n + 2 * m * n + 2 * m * f + m * m
     s = n + m
     return n * n + 2 * m * n + 2 * m * f + s * s + s * f + 2 * s
 
@@ -152,6 +154,125 @@ def backward_definite(d, x, above, n, m, f):
         for p in range(j + 1, n):
             s -= d[p * n + j] * x[p]
         x[j] = s * d[j * n + j]
+
+
+@inlined
+def eliminate_nearly(d, up, n, m, f):
+    """The same for U close to G: M = L R, G := G R⁻¹, U := (L⁻¹ Uᵀ)ᵀ, S = G Uᵀ = L R again, C := L⁻¹ C, Vᵀ := R⁻ᵀ Vᵀ.
+
+    Then M_father += V C. M and S are nearly symmetric and positive definite, and need no pivoting. Block: M, G, C, U,
+    Vᵀ, S; diagonals of the factors R are inverted. Returns 0, or 1 + the unknown that has no pivot.
+    """
+    g = n * n
+    c = g + m * n
+    u = c + m * f
+    v = u + m * n
+    s0 = v + m * f
+    for k in range(n):
+        pivot, whole = d[k * n + k], d[k * n + k]
+        for p in range(k):
+            pivot -= d[k * n + p] * d[p * n + k]
+        if not pivot > TINY * whole:
+            return k + 1
+        inverse = 1.0 / pivot
+        d[k * n + k] = inverse
+        for j in range(k + 1, n):
+            row, column = d[k * n + j], d[j * n + k]
+            for p in range(k):
+                row -= d[k * n + p] * d[p * n + j]
+                column -= d[j * n + p] * d[p * n + k]
+            d[k * n + j], d[j * n + k] = row, column * inverse
+    for k in range(m):
+        for j in range(n):
+            left, right = d[g + k * n + j], d[u + k * n + j]
+            for p in range(j):
+                left -= d[g + k * n + p] * d[p * n + j]
+                right -= d[u + k * n + p] * d[j * n + p]
+            d[g + k * n + j], d[u + k * n + j] = left * d[j * n + j], right
+    for i in range(m):
+        for k in range(m):
+            total = 0.0
+            for j in range(n):
+                total += d[g + i * n + j] * d[u + k * n + j]
+            d[s0 + i * m + k] = total
+    for k in range(m):
+        pivot, whole = d[s0 + k * m + k], d[s0 + k * m + k]
+        for p in range(k):
+            pivot -= d[s0 + k * m + p] * d[s0 + p * m + k]
+        if not pivot > WEAK * whole:
+            return n + k + 1
+        inverse = 1.0 / pivot
+        d[s0 + k * m + k] = inverse
+        for j in range(k + 1, m):
+            row, column = d[s0 + k * m + j], d[s0 + j * m + k]
+            for p in range(k):
+                row -= d[s0 + k * m + p] * d[s0 + p * m + j]
+                column -= d[s0 + j * m + p] * d[s0 + p * m + k]
+            d[s0 + k * m + j], d[s0 + j * m + k] = row, column * inverse
+    for k in range(m):
+        for a in range(f):
+            left, right = d[c + k * f + a], d[v + k * f + a]
+            for p in range(k):
+                left -= d[s0 + k * m + p] * d[c + p * f + a]
+                right -= d[s0 + p * m + k] * d[v + p * f + a]
+            d[c + k * f + a], d[v + k * f + a] = left, right * d[s0 + k * m + k]
+    for a in range(f):
+        for b in range(f):
+            total = 0.0
+            for k in range(m):
+                total += d[v + k * f + a] * d[c + k * f + b]
+            if a == b and abs(total) > HEAVY * abs(up[a * f + a]) and up[a * f + a] != 0.0:
+                return n + 1
+            up[a * f + b] += total
+    return 0
+
+
+@inlined
+def forward_nearly(d, x, above, n, m, f):
+    """As `forward_definite`."""
+    g = n * n
+    v = g + 2 * m * n + m * f
+    s0 = v + m * f
+    for j in range(n):
+        total = x[j]
+        for p in range(j):
+            total -= d[j * n + p] * x[p]
+        x[j] = total
+    for k in range(m):
+        total = -x[n + k]
+        for j in range(n):
+            total += d[g + k * n + j] * x[j]
+        for p in range(k):
+            total -= d[s0 + k * m + p] * x[n + p]
+        x[n + k] = total
+        for a in range(f):
+            above[a] -= d[v + k * f + a] * total
+
+
+@inlined
+def backward_nearly(d, x, above, n, m, f):
+    """As `backward_definite`."""
+    c = n * n + m * n
+    u = c + m * f
+    s0 = u + m * n + m * f
+    for k in range(m):
+        total = x[n + k]
+        for a in range(f):
+            total += d[c + k * f + a] * above[a]
+        x[n + k] = total
+    for k in range(m - 1, -1, -1):
+        total = x[n + k]
+        for p in range(k + 1, m):
+            total -= d[s0 + k * m + p] * x[n + p]
+        total *= d[s0 + k * m + k]
+        x[n + k] = total
+        for j in range(n):
+            x[j] -= d[u + k * n + j] * total
+    for j in range(n - 1, -1, -1):
+        total = x[j]
+        for p in range(j + 1, n):
+            total -= d[j * n + p] * x[p]
+        x[j] = total * d[j * n + j]
 
 
 @inlined
