@@ -13,7 +13,7 @@ import numba as nb
 
 from dalembert.compile.kernel import address_of, kernel
 from dalembert.compile.memory import ivec, vec
-from dalembert.linalg import bodies
+from dalembert.linalg import body_definite, body_general, body_joint
 from dalembert.linalg.bodies import DEFINITE, GENERAL, JOINT, NEARLY
 
 i8, u8 = nb.int64, nb.uint64
@@ -54,20 +54,20 @@ def _definite(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        return bodies.eliminate_definite(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+        return body_definite.eliminate_definite(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
 
     @kernel(i8(u8, u8, u8))
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.forward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_definite.forward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     @kernel(i8(u8, u8, u8))
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.backward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_definite.backward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     return eliminate, forward, backward
@@ -80,20 +80,20 @@ def _joint(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        return bodies.eliminate_joint(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+        return body_joint.eliminate_joint(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
 
     @kernel(i8(u8, u8, u8))
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.forward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_joint.forward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     @kernel(i8(u8, u8, u8))
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.backward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_joint.backward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     return eliminate, forward, backward
@@ -106,20 +106,20 @@ def _nearly(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        return bodies.eliminate_nearly(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+        return body_definite.eliminate_nearly(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
 
     @kernel(i8(u8, u8, u8))
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.forward_nearly(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_definite.forward_nearly(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     @kernel(i8(u8, u8, u8))
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.backward_nearly(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_definite.backward_nearly(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     return eliminate, forward, backward
@@ -130,21 +130,23 @@ def _general() -> tuple[Any, Any, Any]:
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
         n, m, f = of[N], of[M], of[F]
-        return bodies.eliminate_general(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f, of[SYMMETRIC] == 1)
+        return body_general.eliminate_general(
+            vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f, of[SYMMETRIC] == 1
+        )
 
     @kernel(i8(u8, u8, u8))
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = of[N], of[M], of[F]
         above = vec(x + 8 * of[ABOVE], f)
-        bodies.forward_general(vec(own, n * n), vec(x, n + m), above, n, m, f, of[SYMMETRIC] == 1)
+        body_general.forward_general(vec(own, n * n), vec(x, n + m), above, n, m, f, of[SYMMETRIC] == 1)
         return 0
 
     @kernel(i8(u8, u8, u8))
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = of[N], of[M], of[F]
-        bodies.backward_general(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_general.backward_general(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     return eliminate, forward, backward
