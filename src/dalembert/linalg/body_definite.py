@@ -1,4 +1,4 @@
-"""Bodies with positive definite mass: Cholesky and QR decompositions (3.10), or, for U close to G, LU of the same blocks.
+"""Bodies with positive definite mass: Cholesky and QR decompositions (3.10); for U close to G, LU of the same blocks.
 
 See `bodies` for the notation.
 """
