@@ -28,6 +28,8 @@ LENGTHS = (16, 64, 256, 1024, 4096)
 SOLVERS = {  # with the longest chain each is measured for
     "Recursive": (da.Recursive(), 4096),
     "Sparse": (da.Sparse(), 4096),
+    "Recursive, U ≠ G": (da.Recursive(), 4096),
+    "Sparse, U ≠ G": (da.Sparse(), 4096),
     "ConjugateGradient": (da.ConjugateGradient(inner=da.Sparse()), 4096),
     "Dense": (da.Dense(), 256),
     "Symmetric": (da.Symmetric(), 256),
@@ -111,8 +113,8 @@ def best(run, least: int = 1) -> float:
     return min(results)
 
 
-def matrix(M: sp.coo_matrix, G: sp.coo_matrix) -> sp.csc_matrix:
-    return sp.bmat([[M, G.T], [G, None]], format="csc")
+def matrix(M: sp.coo_matrix, G: sp.coo_matrix, U: sp.coo_matrix) -> sp.csc_matrix:
+    return sp.bmat([[M, U.T], [G, None]], format="csc")
 
 
 def right_hand_side(M: sp.coo_matrix, G: sp.coo_matrix) -> np.ndarray:
@@ -121,21 +123,26 @@ def right_hand_side(M: sp.coo_matrix, G: sp.coo_matrix) -> np.ndarray:
     return b
 
 
-def measure(solver, N: int) -> float:
+def measure(solver, N: int, symmetric: bool) -> float:
     """Of one of our solvers; conjugate gradients meet a matrix whose angles have moved by 1e-4 since its factors."""
     phi = 0.3 * np.sin(np.arange(N + 2.0))
     M, G = insulator_chain(N, phi)
-    memory = solver.build(SaddlePattern(M.shape[0], G.shape[0], (M.row, M.col), (G.row, G.col)))
+    U = G if symmetric else insulator_chain(N, phi + 0.01)[1]  # force directions at an earlier point
+    force = None if symmetric else (U.row, U.col)
+    memory = solver.build(SaddlePattern(M.shape[0], G.shape[0], (M.row, M.col), (G.row, G.col), force))
     memory.M[:], memory.G[:] = M.data, G.data
+    if not symmetric:
+        memory.U[:] = U.data
     if saddle.factor(memory) != 0:
         sys.exit(f"{solver} cannot factor the matrix for N = {N}")
     if isinstance(solver, da.ConjugateGradient):
         M, G = insulator_chain(N, phi + 1e-4 * np.cos(np.arange(N + 2.0)))
+        U = G
         memory.G[:] = G.data
     b = right_hand_side(M, G)
     x = np.zeros_like(b)
     seconds = best(lambda times: factor_and_solve(memory.address, b.ctypes.data, x.ctypes.data, times))
-    A = matrix(M, G)
+    A = matrix(M, G, U)
     backward = np.abs(A @ x - b).max() / np.max(abs(A) @ np.abs(x))
     if not backward < 1e-12:
         sys.exit(f"{solver} is wrong for N = {N}: backward error {backward:.1e}")
@@ -144,7 +151,7 @@ def measure(solver, N: int) -> float:
 
 def measure_splu(N: int) -> float:
     M, G = insulator_chain(N, 0.3 * np.sin(np.arange(N + 2.0)))
-    A, b = matrix(M, G), right_hand_side(M, G)
+    A, b = matrix(M, G, G), right_hand_side(M, G)
 
     def run(times: int) -> None:
         for _ in range(times):
@@ -164,7 +171,7 @@ def main() -> int:
     for name, (solver, longest) in SOLVERS.items():
         for N in LENGTHS:
             if longest >= N:
-                results[name][N] = measure(solver, N)
+                results[name][N] = measure(solver, N, "U ≠ G" not in name)
     for N in LENGTHS:
         results[SPLU][N] = measure_splu(N)
     print("Insulator chain, factorization and solution, microseconds of CPU time (best of several)")

@@ -13,8 +13,8 @@ import numba as nb
 
 from dalembert.compile.kernel import address_of, kernel
 from dalembert.compile.memory import ivec, vec
-from dalembert.linalg import bodies
-from dalembert.linalg.bodies import DEFINITE, GENERAL, JOINT
+from dalembert.linalg import body_definite, body_general, body_joint
+from dalembert.linalg.bodies import DEFINITE, GENERAL, JOINT, NEARLY
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -25,6 +25,7 @@ WAY, N, M, F, UP, START, FIRST, ELIMINATE, FORWARD, BACKWARD, ABOVE, SYMMETRIC, 
 #: coordinates: planar and spatial hinges
 SIZES = {
     DEFINITE: {(2, 1, 2), (3, 1, 3), (3, 2, 3), (6, 3, 6), (6, 5, 6)},
+    NEARLY: {(2, 1, 2), (3, 1, 3), (3, 2, 3), (6, 3, 6), (6, 5, 6)},
     JOINT: {(4, 3, 4), (7, 6, 7)},
     GENERAL: set(),
 }
@@ -41,6 +42,8 @@ def addresses(way: int, n: int, m: int, f: int) -> tuple[int, int, int]:
 def _kernels(way: int, size: tuple[int, int, int]) -> tuple[Any, Any, Any]:
     if way == DEFINITE:
         return _definite(*size)
+    if way == NEARLY:
+        return _nearly(*size)
     return _joint(*size) if way == JOINT else _general()
 
 
@@ -51,20 +54,20 @@ def _definite(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        return bodies.eliminate_definite(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+        return body_definite.eliminate_definite(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
 
     @kernel(i8(u8, u8, u8))
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.forward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_definite.forward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     @kernel(i8(u8, u8, u8))
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.backward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_definite.backward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     return eliminate, forward, backward
@@ -77,20 +80,46 @@ def _joint(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        return bodies.eliminate_joint(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+        return body_joint.eliminate_joint(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
 
     @kernel(i8(u8, u8, u8))
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.forward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_joint.forward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     @kernel(i8(u8, u8, u8))
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        bodies.backward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_joint.backward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        return 0
+
+    return eliminate, forward, backward
+
+
+def _nearly(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
+    """For any size if n0 = 0."""
+
+    @kernel(i8(u8, u8))
+    def eliminate(own, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        return body_definite.eliminate_nearly(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+
+    @kernel(i8(u8, u8, u8))
+    def forward(own, x, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        body_definite.forward_nearly(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        return 0
+
+    @kernel(i8(u8, u8, u8))
+    def backward(own, x, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        body_definite.backward_nearly(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     return eliminate, forward, backward
@@ -101,21 +130,23 @@ def _general() -> tuple[Any, Any, Any]:
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
         n, m, f = of[N], of[M], of[F]
-        return bodies.eliminate_general(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f, of[SYMMETRIC] == 1)
+        return body_general.eliminate_general(
+            vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f, of[SYMMETRIC] == 1
+        )
 
     @kernel(i8(u8, u8, u8))
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = of[N], of[M], of[F]
         above = vec(x + 8 * of[ABOVE], f)
-        bodies.forward_general(vec(own, n * n), vec(x, n + m), above, n, m, f, of[SYMMETRIC] == 1)
+        body_general.forward_general(vec(own, n * n), vec(x, n + m), above, n, m, f, of[SYMMETRIC] == 1)
         return 0
 
     @kernel(i8(u8, u8, u8))
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = of[N], of[M], of[F]
-        bodies.backward_general(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        body_general.backward_general(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     return eliminate, forward, backward

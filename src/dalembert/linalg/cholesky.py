@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.compile.kernel import device
-from dalembert.linalg.saddle import TINY
+
+#: pivots below this fraction of the diagonal: the matrix had better be treated as semi-definite
+SMALL = 1e-8
 
 
 @device
-def decompose(A, begin, at, blocks):
-    """A = L Lᵀ in place. Returns 0, or 1 + the row whose pivot is not positive."""
+def decompose(A, begin, at, blocks, limit):
+    """A = L Lᵀ in place. Returns 0, or 1 + the row whose pivot is below `limit` × its diagonal entry."""
     for b in range(blocks):
         n, o = begin[b + 1] - begin[b], at[b]
         for i in range(n):
@@ -26,7 +28,7 @@ def decompose(A, begin, at, blocks):
                 if j < i:
                     A[o + i * n + j] = s * A[o + j * n + j]
                 else:
-                    if not s > TINY * whole:
+                    if not s > limit * whole:
                         return begin[b] + i + 1
                     A[o + i * n + i] = 1.0 / np.sqrt(s)
     return 0

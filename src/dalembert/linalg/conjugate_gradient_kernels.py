@@ -88,7 +88,7 @@ def decompose_mass(la):
         b = block[i]
         L[at[b] + (i - begin[b]) * (begin[b + 1] - begin[b]) + j - begin[b]] += M[k]
         old[k] = M[k]
-    if cholesky.decompose(L, begin, at, la.n_blocks) != 0:
+    if cholesky.decompose(L, begin, at, la.n_blocks, cholesky.SMALL) != 0:
         old[0] = np.nan
         la.definite = 0
         return False

@@ -128,7 +128,8 @@ def attempt(la, order, place, begin, at, block, n_blocks, row, touched, n_touche
     G, gi, gj = vec(la.G, sizes[3]), ivec(la.G_rows, sizes[3]), ivec(la.G_columns, sizes[3])
     load_rows(W, gi, gj, G, sizes[3], place, n_lam, n_v, r, r)
     load_mass(la, L, place, begin, at, block, r, added)
-    failed = cholesky.decompose(L, begin, at, n_blocks)
+    limit = TINY if la.augmented == 1 else cholesky.SMALL
+    failed = cholesky.decompose(L, begin, at, n_blocks, limit)
     if failed != 0:
         return order[failed - 1] + 1
     for k in range(n_touched):

@@ -95,11 +95,10 @@ def _plan(pattern, tree, careful: bool) -> tuple[np.ndarray, np.ndarray, int]:
     for k, (velocities, constraints, father) in enumerate(zip(tree.bodies, tree.joints, tree.father, strict=True)):
         n, m, f = len(velocities), len(constraints), len(tree.bodies[father]) if father >= 0 else 0
         way = of.GENERAL
-        if pattern.symmetric and not careful:
-            if on_diagonal[list(velocities)].all():
-                way = of.DEFINITE
-            elif 0 < tree.joint_coordinates[k] == n - m:
-                way = of.JOINT
+        if not careful and on_diagonal[list(velocities)].all():
+            way = of.DEFINITE if pattern.symmetric else of.NEARLY
+        elif not careful and pattern.symmetric and 0 < tree.joint_coordinates[k] == n - m:
+            way = of.JOINT
         up, above = (table[father][START] - start, table[father][FIRST] - first) if father >= 0 else (0, 0)
         kernels = addresses(way, n, m, f)
         table.append([way, n, m, f, up, start, first, *kernels, above, int(pattern.symmetric)])
