@@ -195,9 +195,9 @@ def pattern_of(M, G):
 def test_auto_chooses_by_size_and_topology():
     rng = np.random.default_rng(4)
     choice = lambda M, G: name(da.Auto().choose(pattern_of(M, G)))  # noqa: E731
-    assert choice(*tree(rng, [-1, 0, 1])) == "Dense"
-    assert choice(*insulator_chain(20, rng.normal(size=22))) == "Recursive"
-    assert choice(*with_loops(rng, *tree(rng, [-1, *range(39)]), [(5, 39)])) == "Sparse"
+    assert choice(*tree(rng, [-1, 0, 1])) == "Compiled"
+    assert choice(*insulator_chain(100, rng.normal(size=102))) == "Recursive"
+    assert choice(*with_loops(rng, *tree(rng, [-1, *range(99)]), [(5, 99)])) == "Sparse"
     assert choice(positive(rng, 30), rng.normal(size=(10, 30))) == "Dense"
-    memory = da.Auto().build(pattern_of(*insulator_chain(20, rng.normal(size=22))))
+    memory = da.Auto().build(pattern_of(*insulator_chain(100, rng.normal(size=102))))
     assert isinstance(memory.solver, da.Recursive)

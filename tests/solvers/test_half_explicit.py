@@ -162,7 +162,7 @@ def test_no_constraints_and_no_multipliers(method):
 
 
 SOLVERS = [
-    da.Dense(), da.Compiled(), da.RangeSpace(), da.Block(), da.Sparse(), da.Recursive(), da.Auto(), None,
+    da.Dense(), da.Compiled(), da.RangeSpace(), da.Block(), da.Sparse(), da.Recursive(), da.Auto(),
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dalembert.linalg.compiled import Compiled
 from dalembert.linalg.dense import Dense
 from dalembert.linalg.recursive import Recursive
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
@@ -14,17 +15,21 @@ from dalembert.linalg.tree import find_tree
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
 
-SMALL = 20  # unknowns: nothing beats Dense by much
+LONGEST = 2000  # operations that are compiled in a moment
+SMALL = 20  # unknowns: nothing but compiled code beats Dense by much
 LARGE_BLOCK = 24  # unknowns of one body that make elimination along the tree unattractive
 SPARSE_SHARE = 0.25  # of nonzeros
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Auto(LinearSolver):
-    """Dense for small systems, Recursive for large trees, Sparse for the rest; `choose` tells."""
+    """Compiled or Dense for small systems, Recursive for large trees, Sparse for the rest; `choose` tells."""
 
     def choose(self, pattern: SaddlePattern) -> LinearSolver:
         """The solver for a pattern."""
+        quick = Compiled(longest=LONGEST)
+        if not quick.obstacle(pattern):
+            return quick
         if pattern.n <= SMALL:
             return Dense()
         tree = find_tree(pattern)

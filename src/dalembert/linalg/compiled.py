@@ -51,10 +51,16 @@ class Compiled(LinearSolver):
         """Why this solver is not for the pattern; empty if it is."""
         if pattern.n > LARGEST:
             return f"it has more than {LARGEST} unknowns"
+        if not pattern.symmetric and _places(pattern.force) != _places(pattern.constraint):
+            return "forces act where constraints do not (friction)"
         elimination = Elimination(pattern, self.longest)
         if elimination.stuck is not None:
             return f"no mass and no constraint holds {pattern.name(elimination.stuck)}"
         return f"it takes more than {self.longest} operations" if elimination.operations > self.longest else ""
+
+
+def _places(entries: tuple[np.ndarray, np.ndarray]) -> set[tuple[int, int]]:
+    return set(zip(*(part.tolist() for part in entries), strict=True))
 
 
 class Elimination:

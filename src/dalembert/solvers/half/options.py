@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.errors import ModelError, OptionError
-from dalembert.linalg.auto import Auto
-from dalembert.linalg.compiled import Compiled
+from dalembert.linalg.auto import AUTO
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
 
-#: operations of an elimination up to which compiling it (0.1 ms each) pays within some thousand steps
-WORTHWHILE = 2000
 PROJECTIONS = ("both", "velocities", "none")
 
 
@@ -22,7 +19,7 @@ class HalfExplicitOptions(MethodOptions):
     """What `half.core` can be told."""
 
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
-    linear_solver: LinearSolver | None = None  # of the saddle-point systems; default: Compiled where it pays, else Auto
+    linear_solver: LinearSolver = AUTO  # of the saddle-point systems
     projection: str = "both"  # of accepted points: positions and velocities, "velocities" alone, or "none"
     projection_every: int = 1  # steps
     projection_limit: float = 1e-2  # Newton's increment of the last iteration, in units of the tolerance
@@ -33,7 +30,7 @@ class HalfExplicitOptions(MethodOptions):
         self.coerce_numbers()
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
         one_of("projection", self.projection, PROJECTIONS)
-        if not isinstance(self.linear_solver, LinearSolver | None):
+        if not isinstance(self.linear_solver, LinearSolver):
             raise OptionError(f"linear_solver={self.linear_solver!r} must be a solver such as Dense()")
         require(self.projection_every >= 1, f"projection_every={self.projection_every} must be at least 1")
         require(self.projection_limit > 0, f"projection_limit={self.projection_limit} must be positive")
@@ -56,10 +53,7 @@ class HalfExplicitOptions(MethodOptions):
 
     def solver(self, pattern: SaddlePattern) -> LinearSolver:
         """The linear solver for a pattern."""
-        if self.linear_solver is not None:
-            return self.linear_solver
-        quick = Compiled(longest=WORTHWHILE)
-        return Auto() if quick.obstacle(pattern) else quick
+        return self.linear_solver
 
     def settings(self) -> dict[str, float]:
         """The fields of the record of a run that the options determine."""
