@@ -91,7 +91,7 @@ def test_demo_refuses_impossible_places_at_once(tmp_path, output, expected):
 def test_problems_lists_the_catalogue():
     result = run("problems")
     assert result.exit_code == 0
-    for name in problems.catalogue():
+    for name in (*problems.catalogue(), *problems.catalogue_large()):
         assert name in result.stdout
 
 
@@ -130,6 +130,12 @@ def test_simulate_a_problem_of_the_catalogue(tmp_path):
     assert picture.read_bytes().startswith(PNG)
     problem = problems.pendulum()
     assert problem.error(da.Solution.load(file, model=problem.model)) < 1e-5
+
+
+def test_simulate_a_problem_of_many_bodies():
+    result = run("simulate", "moving_chain")
+    assert result.exit_code == 0
+    assert "error against reference" in result.stdout
 
 
 def test_simulate_to_another_time_has_no_error_against_the_reference():

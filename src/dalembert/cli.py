@@ -103,10 +103,10 @@ def demo(
 @app.command()
 def problems() -> None:
     """List the catalogue of test problems."""
-    from dalembert.problems import catalogue
+    from dalembert.problems import catalogue, catalogue_large
 
     table = _table("name", ">p", ">v", ">r, w, s", ">holonomic", ">nonhol.", ">t_end", "description")
-    for name, make in catalogue().items():
+    for name, make in (catalogue() | catalogue_large()).items():
         problem = make()
         size = problem.model.graph.size
         _row(
@@ -329,13 +329,13 @@ def _problem(text: str) -> Problem:
 
 def _load(text: str, kinds: tuple[type, ...]) -> Any:
     """A problem of the catalogue, or what a Python file calls by a name, `file.py:name`."""
-    from dalembert.problems import catalogue
+    from dalembert.problems import catalogue, catalogue_large
 
     file, colon, name = text.rpartition(":")
     if not colon and text.endswith(".py"):
         file, name = text, ""
     if not file:
-        known = catalogue()
+        known = catalogue() | catalogue_large()
         if text in known:
             return known[text]()
         from dalembert.model.namespace import explain_unknown

@@ -350,3 +350,34 @@ def test_faulty_replacements(changes, message):
         model.replace(**changes)
     with pytest.raises(da.ModelError, match=message):
         da.simulate(model, (0, 1), p0=[1], **changes)
+
+
+def test_mass_matrix_in_blocks_is_judged_by_each_of_them():
+    """Bodies 1 and 3 are coupled; a coupling of 1 makes the matrix semi-definite, of 2 indefinite."""
+
+    def model(coupling):
+        mass = np.diag([1.0, 5.0, 1.0, 0.0])
+        mass[0, 2] = mass[2, 0] = coupling
+        return da.EquationsOfMotion(p=["a1", "a2", "a3", "a4"], mass=mass, force=[0, 0, 0, 0])
+
+    assert model(1.0).graph.size("p") == 4
+    with pytest.raises(da.ModelError, match="negative eigenvalue -1;"):
+        model(2.0)
+
+
+def test_all_faults_of_constraints_are_named():
+    with pytest.raises(da.ModelError) as failure:
+        da.EquationsOfMotion(
+            p=["x", "y", "z"],
+            mass=[1, 1, 1],
+            force=[0, 0, 0],
+            holonomic=lambda s: [s.x, s.t, s.y, 2.0],
+            nonholonomic=lambda s: [s.x_dot * s.y_dot, s.z_dot],
+        )
+    text = str(failure.value)
+    assert "constraint 2 ('lam2')" in text
+    assert "constraint 4 ('lam4')" in text
+    assert "'lam1'" not in text
+    assert "'lam3'" not in text
+    assert "'mu1' is not linear" in text
+    assert "'mu2'" not in text

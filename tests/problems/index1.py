@@ -1,7 +1,8 @@
 """An oracle for the tests of problems: the index-1 form of a model, derived here from the traced expressions.
 
 It shares with the package only the tracing of the user's functions; differentiation of the constraints, elimination and
-integration (SciPy's DOP853) are its own. Every auxiliary and contact variable becomes a differential one.
+integration (SciPy's DOP853) are its own. Every auxiliary and contact variable becomes a differential one. Forces may
+depend on multipliers linearly.
 """
 
 from __future__ import annotations
@@ -47,7 +48,12 @@ class Index1:
         gamma = -ca.substitute(top, a, ca.SX.zeros(a.numel()))
         w_dot = -ca.solve(ca.jacobian(d, w), along(d, s_dot, (v, a), (r, b))) if w.numel() else ca.SX(0, 1)
         y = ca.vertcat(p, v, r, w, s)
+        multipliers = ca.vertcat(graph.symbol["lam"], graph.symbol["mu"])
+        F = ca.jacobian(f, multipliers)
+        assert not ca.depends_on(F, multipliers)
+        f = ca.substitute(f, multipliers, ca.SX.zeros(multipliers.numel()))
         self._first = ca.Function("first", [t, y, graph.theta], [ca.densify(x) for x in (M, K, f, gamma)])
+        self._friction = ca.Function("friction", [t, y, graph.theta], [ca.densify(F)])
         self._rates = ca.Function("rates", [t, y, a, graph.theta], [ca.vertcat(p_dot, a, b, w_dot, s_dot)])
         residuals = [g, ca.vertcat(g1, h), c, d, value("invariant")]
         self._residuals = ca.Function("residuals", [t, y, graph.theta], [ca.densify(x) for x in residuals])
@@ -64,7 +70,8 @@ class Index1:
         """v' and all multipliers (lam, mu)."""
         M, K, f, gamma = (np.array(x) for x in self._first(t, y, self.model.theta(t)))
         n, m = len(M), len(K)
-        matrix = np.block([[M, K.T], [K, np.zeros((m, m))]])
+        F = np.array(self._friction(t, y, self.model.theta(t))).reshape(n, m)
+        matrix = np.block([[M, K.T - F], [K, np.zeros((m, m))]])
         solution = np.linalg.solve(matrix, np.concatenate([f.ravel(), gamma.ravel()]))
         return solution[:n], solution[n:]
 

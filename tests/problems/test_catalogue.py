@@ -32,6 +32,16 @@ VARIANTS = [
     ("ball_in_ellipse", {}, 1e-15),
     ("motor_pendulum", {}, 1e-15),
     ("iftomm_pendulum", {}, 1e-15),
+    ("cable_drum", {}, 1e-15),
+    ("cable_drum", {"friction": 1.5, "m2": 2.0, "I2": 0.7, "r1": 0.8, "r2": 1.2, "y1": 0.3, "y1_dot": 0.4}, 1e-15),
+    ("four_bar_linkage", {}, 1e-15),
+    ("four_bar_linkage", {"g": 9.81, "t_end": 2.0}, 1e-15),
+    ("four_bar_linkage", {"l2": 2.0, "t_end": 0.5}, 1e-15),
+    ("rocking_block", {}, 1e-15),
+    ("rocking_block", {"L": 0.2, "H": 0.1, "th0": 0.3, "th_dot0": -0.1}, 1e-15),
+    ("pendulum_chain", {}, 1e-15),
+    ("pendulum_chain", {"coordinates": "joint"}, 0.0),
+    ("pendulum_chain", {"N": 7, "L": 0.3, "angle": 0.4}, 1e-15),
 ]
 
 
@@ -97,6 +107,23 @@ INTEGRATED = [
     ("ball_in_ellipse", {}, None, 1e-9),
     ("motor_pendulum", {}, None, 1e-9),
     ("iftomm_pendulum", {}, None, 1e-9),
+    ("cable_drum", {}, None, 1e-11),
+    ("cable_drum", {"friction": 1.0}, None, 1e-11),
+    (
+        "cable_drum",
+        {"friction": 1.5, "m2": 2.0, "I2": 0.7, "r1": 0.8, "r2": 1.2, "y1": 0.3, "y1_dot": 0.4},
+        None,
+        1e-11,
+    ),
+    ("four_bar_linkage", {}, 0.5, 1e-10),
+    ("four_bar_linkage", {}, 2.0, 1e-9),
+    ("four_bar_linkage", {"g": 9.81}, 0.5, 1e-10),
+    ("four_bar_linkage", {"g": 9.81}, 2.0, 1e-9),
+    ("four_bar_linkage", {"l2": 2.0}, 2.0, 1e-9),
+    ("rocking_block", {}, 0.1, 1e-11),
+    ("rocking_block", {}, 0.5, 1e-11),
+    ("pendulum_chain", {}, None, 1e-9),
+    ("pendulum_chain", {"coordinates": "joint"}, None, 1e-9),
 ]
 
 
@@ -187,8 +214,20 @@ def test_simulate_passes_span_start_and_options(monkeypatch):
         ("truck11", {"road": "gravel"}),
         ("slider_crank", {"start": "soft"}),
         ("heavy_top", {"t_end": -1.0}),
+        ("cable_drum", {"friction": 1.1}),
+        ("cable_drum", {"friction": float("nan")}),
+        ("cable_drum", {"m1": 0.0}),
+        ("four_bar_linkage", {"l2": -4.0}),
+        ("rocking_block", {"H": "high"}),
+        ("pendulum_chain", {"N": 0}),
+        ("pendulum_chain", {"N": 2.0}),
+        ("pendulum_chain", {"coordinates": "polar"}),
+        ("insulator_chain", {"N": 1}),
+        ("insulator_chain", {"t_end": 0.0}),
+        ("moving_chain", {"coordinates": "relative"}),
+        ("moving_chain", {"omega": float("inf")}),
     ],
 )
 def test_unknown_options_are_refused(name, options):
     with pytest.raises(OptionError, match=name):
-        make(name, options)
+        getattr(problems, name)(**options)

@@ -249,7 +249,7 @@ def _check_unique(names: Sequence[str], faults: list[str]) -> None:
 
 def contains_nan(sx: ca.SX) -> bool:
     """Whether a NaN or infinite constant stands in the expression."""
-    tape = ca.Function("f", ca.symvar(sx), [sx])
+    tape = ca.Function("f", [ca.veccat(*ca.symvar(sx))], [sx])
     return any(
         tape.instruction_id(k) == ca.OP_CONST and not np.isfinite(tape.instruction_constant(k))
         for k in range(tape.n_instructions())

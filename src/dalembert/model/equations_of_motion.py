@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -257,25 +259,25 @@ class EquationsOfMotion(Model):
         """Symmetric at sample points, to rounding; and if it is constant, positive semi-definite."""
         graph = self.graph
         moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du, graph.ddu)
-        M = graph.value("mass")
-        matrix = None
+        M = ca.sparsify(graph.value("mass"))
+        entries = ca.Function("M", [moving, graph.parameter_symbols], [M, M - M.T]) if function.traced else None
         for seed in range(3):
-            point = np.random.default_rng(seed).uniform(0.2, 1.2, moving.numel())
             if function.traced:
-                at = ca.Function("M", [moving, graph.parameter_symbols], [M])(point, graph.parameter_values)
-                matrix = np.array(at, float)
+                point = np.random.default_rng(seed).uniform(0.2, 1.2, moving.numel())
+                matrix, skew = (np.array(x.nonzeros()) for x in entries(point, graph.parameter_values))
             else:
-                sample = graph.sample_points(("p", "s"), {})[seed]
+                matrix = None
                 with contextlib.suppress(Exception):  # it need not be defined everywhere
-                    matrix = call_with_numbers(function.python, sample)
+                    found = call_with_numbers(function.python, graph.sample_points(("p", "s"), {})[seed])
+                    skew, matrix = found - found.T, found
             if matrix is None or not np.isfinite(matrix).all():
                 continue
-            if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-9 * np.abs(matrix).max(initial=0)):
+            if np.abs(skew).max(initial=0) > 1e-9 * np.abs(matrix).max(initial=0):
                 faults.append(f"{where}: the mass matrix is not symmetric")
                 return
         if function.traced and not ca.depends_on(M, moving) and np.isfinite(matrix).all():
-            least = np.linalg.eigvalsh(matrix)[0]
-            if least < -1e-9 * np.abs(matrix).max():
+            least = _negative_eigenvalue(entries(point, graph.parameter_values)[0])
+            if least is not None:
                 faults.append(
                     f"{where}: the mass matrix has the negative eigenvalue {least:.6g}; masses are not negative"
                 )
@@ -287,7 +289,7 @@ class EquationsOfMotion(Model):
             names = check_names(kind, names, self.reserved, faults)
             if len(names) != count and len(faults) == found and not any(fault.startswith(role) for fault in faults):
                 faults.append(f"{kind}= gives {len(names)} names, but {role}= has {count} constraints")
-            for name in sorted({name for name in names if names.count(name) > 1}):
+            for name in sorted(name for name, count in Counter(names).items() if count > 1):
                 faults.append(f"{kind}: the name '{name}' is given twice")
         if names is None or len(names) != count:
             names = [f"{kind}{i + 1}" for i in range(count)]
@@ -313,9 +315,9 @@ class EquationsOfMotion(Model):
         self._check_rows("nonholonomic", graph.symbol["v"], "no velocity", graph.vectors["mu"], faults)
         if "nonholonomic" in graph.functions and graph.functions["nonholonomic"].traced:
             H = ca.jacobian(graph.functions["nonholonomic"].sx, graph.symbol["v"])
-            for i in range(n_mu):
-                if ca.depends_on(H[i, :], graph.symbol["v"]):
-                    faults.append(f"nonholonomic constraint '{graph.vectors['mu'][i]}' is not linear in the velocities")
+            nonlinear = _rows_depending(ca.vertcat(*H.nonzeros()), graph.symbol["v"])
+            for i in sorted({H.sparsity().row()[k] for k in np.flatnonzero(nonlinear)}):
+                faults.append(f"nonholonomic constraint '{graph.vectors['mu'][i]}' is not linear in the velocities")
         self._check_rows("contact_points", graph.symbol["s"], "no contact-point coordinate", graph.vectors["s"], faults)
         self._check_rows("auxiliary", graph.symbol["w"], "no auxiliary variable", graph.vectors["w"], faults)
         motion = ca.vertcat(variables, graph.symbol["v"])
@@ -326,8 +328,30 @@ class EquationsOfMotion(Model):
         function = self.graph.functions.get(role)
         if function is None or not function.traced:
             return
-        for i, name in enumerate(names):
-            if not ca.depends_on(function.sx[i], on):
-                which = f"{role} constraint" if role.endswith("holonomic") else f"{role}: equation"
-                quoted = f" ('{name}')" if name else ""
-                faults.append(f"{which} {i + 1}{quoted} depends on {nothing}; it can never be enforced")
+        which = f"{role} constraint" if role.endswith("holonomic") else f"{role}: equation"
+        for i in np.flatnonzero(~_rows_depending(function.sx, on)):
+            quoted = f" ('{names[i]}')" if names[i] else ""
+            faults.append(f"{which} {i + 1}{quoted} depends on {nothing}; it can never be enforced")
+
+
+def _rows_depending(rows: ca.SX, on: ca.SX) -> np.ndarray:
+    """Mask of the rows of a column in which one of the symbols `on` occurs."""
+    pattern = ca.jacobian_sparsity(ca.densify(rows), on)
+    return np.diff(pattern.T.colind()) > 0
+
+
+def _negative_eigenvalue(matrix: ca.DM) -> float | None:
+    """The least eigenvalue of a symmetric matrix if it is negative, beyond rounding; looked for block by block."""
+    _, order, offsets = matrix.sparsity().scc()
+    diagonal = np.array(ca.diag(matrix), float).ravel()
+    rounding = 1e-9 * np.abs(matrix.nonzeros()).max(initial=0)
+    least = diagonal.min(initial=0)  # all there is to see in blocks of size one
+    for start, stop in itertools.pairwise(offsets):
+        if stop - start == 1:
+            continue
+        block = np.array(matrix[order[start:stop], order[start:stop]], float)
+        try:
+            np.linalg.cholesky(block + rounding * np.eye(len(block)))
+        except np.linalg.LinAlgError:
+            least = min(least, np.linalg.eigvalsh(block)[0])
+    return float(least) if least < -rounding else None

@@ -180,10 +180,17 @@ class Expr:
         return other // self, other % self
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        function = elementary.BY_UFUNC.get(ufunc)
+        if function and ufunc.nout == 1 and method == "__call__" and not options and all(map(_is_scalar, inputs)):
+            return Expr(function(*map(lift, inputs)))  # the common case, without the detour through arrays
         return _protocols().apply_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Callable, types: Iterable[type], args: tuple, kwargs: dict) -> Any:
         return _protocols().apply_function(function, args, kwargs)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, Expr) or is_real(value)
 
 
 def _operators(ufunc: np.ufunc) -> tuple[Callable, Callable]:

@@ -73,31 +73,39 @@ class Graph:
 
     @property
     def parameter_values(self) -> np.ndarray:
-        return np.concatenate([np.ravel(value) for value in self.parameters.values()] or [np.zeros(0)])
+        """All parameters as one vector, not to be written."""
+        known = self.__dict__.get("_parameter_values")
+        if known is None or known[0] is not self.parameters:
+            values = np.concatenate([np.ravel(value) for value in self.parameters.values()] or [np.zeros(0)])
+            values.flags.writeable = False
+            known = self._parameter_values = (self.parameters, values)
+        return known[1]
 
     # -- namespaces ------------------------------------------------------------------------------------------------
 
     def symbols(self, kinds: Iterable[str], hidden: Mapping[str, str], input_rates: bool = True) -> Namespace:
         """Namespace of symbols for tracing a function that may depend on `kinds` (besides t, parameters, inputs)."""
-        table: dict[str, Any] = {"t": scalar(self.t)}
-        for kind in kinds:
-            if kind == "a":
-                table["a"] = vector(self.a)
-                continue
-            table[kind] = vector(self.symbol[kind])
-            for i, name in enumerate(self.vectors[kind]):
-                table[name] = scalar(self.symbol[kind][i])
-        offset = 0
-        for name, value in self.parameters.items():
-            part = self.parameter_symbols[offset : offset + value.size]
-            table[name] = scalar(part) if value.ndim == 0 else vector(part).reshape(value.shape)
-            offset += value.size
-        table["u"] = vector(self.u)
-        for i, name in enumerate(self.inputs):
-            table[name] = scalar(self.u[i])
-            if input_rates:
-                table[f"{name}_dot"] = scalar(self.du[i])
-        return Namespace(table.__getitem__, table.keys(), {k: v for k, v in hidden.items() if k not in table})
+        places = self._places(tuple(kinds), input_rates)
+        values: dict[str, Any] = {"t": scalar(self.t)}  # made at first use: a model of many bodies has many names
+
+        def lookup(name: str) -> Any:
+            if name not in values:
+                values[name] = self._symbol_at(*places[name])
+            return values[name]
+
+        return Namespace(lookup, places.keys(), {k: v for k, v in hidden.items() if k not in places})
+
+    def _symbol_at(self, kind: str, where: Any) -> Any:
+        if kind == "parameter":
+            start, shape = where
+            part = self.parameter_symbols[start : start + int(np.prod(shape))]
+            return scalar(part) if shape == () else vector(part).reshape(shape)
+        if kind == "input":
+            return scalar(ca.vertcat(self.u, self.du)[where])
+        if kind == "inputs":
+            return vector(self.u)
+        symbol = self.a if kind == "a" else self.symbol[kind]
+        return vector(symbol) if where is None else scalar(symbol[where])
 
     def numbers(
         self,

@@ -1,7 +1,8 @@
 """Test problems with published or verified reference values.
 
 Every function returns a `Problem`; `catalogue()` lists by name those that every method should solve,
-`catalogue_singular()` those with redundant constraints or singular positions.
+`catalogue_large()` those with many bodies or long time spans, `catalogue_singular()` those with redundant constraints
+or singular positions.
 
 >>> from dalembert import problems
 >>> problems.catalogue()["pendulum"]().title
@@ -15,33 +16,48 @@ from collections.abc import Callable
 from .andrews import andrews
 from .ball_in_ellipse import ball_in_ellipse
 from .bricard import bricard, bricard_point
+from .cable_drum import cable_drum
 from .car_axis import car_axis
 from .four_bar_chain import four_bar_chain, four_bar_singular_times
+from .four_bar_linkage import four_bar_linkage
 from .heavy_top import heavy_top
+from .insulator_chain import INSULATOR_CHAIN_TURN, insulator_chain
 from .motor_pendulum import motor_pendulum
+from .moving_chain import moving_chain
 from .nonholonomic import rolling_disc, sleigh
 from .pendulum import iftomm_pendulum, pendulum
+from .pendulum_chain import pendulum_chain
 from .problem import Problem, Reference
+from .rocking_block import ROCKING_BLOCK_FLAT, rocking_block
 from .slider_crank import slider_crank
 from .truck import truck
 from .truck11 import truck11
 
 __all__ = [
+    "INSULATOR_CHAIN_TURN",
+    "ROCKING_BLOCK_FLAT",
     "Problem",
     "Reference",
     "andrews",
     "ball_in_ellipse",
     "bricard",
     "bricard_point",
+    "cable_drum",
     "car_axis",
     "catalogue",
+    "catalogue_large",
     "catalogue_singular",
     "four_bar_chain",
+    "four_bar_linkage",
     "four_bar_singular_times",
     "heavy_top",
     "iftomm_pendulum",
+    "insulator_chain",
     "motor_pendulum",
+    "moving_chain",
     "pendulum",
+    "pendulum_chain",
+    "rocking_block",
     "rolling_disc",
     "sleigh",
     "slider_crank",
@@ -62,7 +78,13 @@ _PROBLEMS: tuple[Callable[..., Problem], ...] = (
     ball_in_ellipse,
     motor_pendulum,
     iftomm_pendulum,
+    cable_drum,
+    four_bar_linkage,
+    rocking_block,
+    pendulum_chain,
 )
+
+_LARGE: tuple[Callable[..., Problem], ...] = (insulator_chain, moving_chain)
 
 _SINGULAR: tuple[Callable[..., Problem], ...] = (four_bar_chain, bricard)
 
@@ -70,6 +92,14 @@ _SINGULAR: tuple[Callable[..., Problem], ...] = (four_bar_chain, bricard)
 def catalogue() -> dict[str, Callable[..., Problem]]:
     """All problems whose constraints are independent: name to the function that makes the problem."""
     return {function.__name__: function for function in _PROBLEMS}
+
+
+def catalogue_large() -> dict[str, Callable[..., Problem]]:
+    """Problems of many bodies or long time spans: too much work for dense methods at every tolerance.
+
+    Their functions take the number of bodies; so does `pendulum_chain`, which is small by default.
+    """
+    return {function.__name__: function for function in _LARGE}
 
 
 def catalogue_singular() -> dict[str, Callable[..., Problem]]:

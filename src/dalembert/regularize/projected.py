@@ -52,6 +52,7 @@ class Blocks:
     Z: np.ndarray  # s and p
     P: np.ndarray  # p alone
     multipliers: np.ndarray  # λ and μ
+    partitioned: bool  # p' = v, holonomic constraints alone, and neither w nor multipliers in forces and dynamics
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,17 @@ def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> 
     graph = model.graph
     if accelerations != "auto" or not (graph.size("lam") + graph.size("mu")):
         return accelerations == "unknown"
+    key = ("semi-definite mass", graph.parameter_values.tobytes())
+    with model.lock:
+        if key not in model.cache:
+            for old in [k for k in model.cache if k[0] == key[0]]:
+                del model.cache[old]
+            model.cache[key] = _mass_is_semidefinite(model)
+        return model.cache[key]
+
+
+def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
+    graph = model.graph
     M = ca.sparsify(graph.value("mass"))
     if ca.sprank(M) < M.shape[0]:
         return True
@@ -187,6 +199,7 @@ def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) 
     x, x_dot = ca.vertcat(*(symbol[k] for k in kinds)), ca.vertcat(*(rate[k] for k in kinds))
     residual = ca.densify(ca.vertcat(*(row for row, _ in rows.values())))
     index = np.ones(n, int)
+    index[columns("a")] = 2  # accelerations of stiff parts are far rougher than anything the user asked for
     if not free_of_strangeness:
         index[columns("lam", "mu")] = 2
     return ProjectedSystem(
@@ -209,9 +222,23 @@ def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) 
             Z=columns("s", "p"),
             P=columns("p"),
             multipliers=columns("lam", "mu"),
+            partitioned=free_of_strangeness and _is_partitioned(model, F2, F3, F4),
         ),
         form=form,
     )
+
+
+def _is_partitioned(model: EquationsOfMotion, F2: list[ca.SX], F3: list[ca.SX], F4: list[ca.SX]) -> bool:
+    """Whether constraints on p and v have one Jacobian, and forces and dynamics no part in F1."""
+    graph = model.graph
+    if graph.size("s") or graph.size("mu") or len(F2) + len(F3) > 4 or F4:
+        return False
+    Z = ca.sparsify(graph.value("kinematics"))
+    if Z.sparsity() != ca.Sparsity.diag(*Z.shape) or not all(e.is_constant() and float(e) == 1 for e in Z.nonzeros()):
+        return False
+    rates = ca.vertcat(graph.value("force"), graph.value("dynamics") if graph.size("r") else ca.SX(0, 1))
+    algebraic = ca.vertcat(graph.symbol["w"], graph.symbol["lam"])
+    return not ca.depends_on(rates, algebraic) and not graph.externals_in(rates)
 
 
 def _solve_mass(M: ca.SX, b: ca.SX) -> ca.SX:

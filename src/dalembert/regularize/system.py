@@ -72,6 +72,7 @@ class System:
         for row, column in zip(*pattern, strict=True):
             reads[row].add(column)
         chosen: list[tuple[int, int]] = []
+        eliminated: set[int] = set()
         used: set[int] = set()  # variables read by chosen rows
         for row, columns in enumerate(rows_of_E):
             if len(columns) != 1 or count[columns[0]] != 1:
@@ -80,8 +81,9 @@ class System:
             entry = E[row, column]
             if not (entry.is_constant() and float(entry) == 1.0):
                 continue
-            if column in used or column in reads[row] or reads[row] & {c for _, c in chosen}:
+            if column in used or column in reads[row] or not reads[row].isdisjoint(eliminated):
                 continue
             chosen.append((row, column))
+            eliminated.add(column)
             used |= reads[row]
         return chosen

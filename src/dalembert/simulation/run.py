@@ -54,7 +54,7 @@ class Run:
         self.finished_by: str | None = None
         self.last_restart = t0
         self.wants_to_step_over = getattr(stepper, "wants_to_step_over", None)
-        self.recent: deque[tuple[float, np.ndarray]] = deque(maxlen=RECENT)  # points to extrapolate from
+        self.recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
         self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
         self.bar: Callable[[float], None] | None = None
         self.checkpoint: Path | None = None
@@ -147,11 +147,12 @@ class Run:
     def _step_over(self, reason: int, end: float) -> bool:
         """Pass a singular position, if that stopped the method and its options say so. Returns whether it did."""
         wanted = self.wants_to_step_over
-        if wanted is None or not wanted(reason) or len(self.recent) < 2:
+        recent = [(float(t), x) for times, points in self.recent for t, x in zip(times, points, strict=True)]
+        if wanted is None or not wanted(reason) or len(recent) < 2:
             return False
         from dalembert.simulation.singular import beyond
 
-        found = beyond(self.model, self.stepper, list(self.recent), end)
+        found = beyond(self.model, self.stepper, recent[-RECENT:], end)
         if found is None:
             return False
         t, x, x_dot, coefficients = found
@@ -346,7 +347,10 @@ class Run:
         self.end_x = c[-1, 0]
         self.end_t = float(t[-1])
         if self.wants_to_step_over is not None:
-            self.recent.extend((float(t[k]), c[k, 0].copy()) for k in range(max(0, len(t) - RECENT), len(t)))
+            self.recent.append((t[-RECENT:], c[-RECENT:, 0]))
+            kept = sum(len(times) for times, _ in self.recent)
+            while len(self.recent) > 1 and kept - len(self.recent[0][0]) >= RECENT:
+                kept -= len(self.recent.popleft()[0])
         self.steps += len(t)
         if self.dense or self.t_eval is None:
             self.chunks.append((t, h, c))

@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dalembert.model import Model
 from dalembert.regularize import projected
 from dalembert.solvers.method import Tolerances, one_of, require
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from dalembert.solvers.radau.stepper import RadauStepper
 
 FORMULATIONS = ("strangeness-free", "index1")
+#: residuals of constraints need not be corrected below this fraction of the absolute tolerance
+CORRECTED = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -45,9 +49,10 @@ class Geoms(RadauOptions):
     algebraic: str = "lu"  # constraints by "lu" with full pivoting, pivoted "qr", or "svd" (redundant constraints)
     differential: str = "lu"  # the rest by "lu" or "qr"
     selector: str = "every"  # selectors with every Jacobian, or "adaptive": kept while the pivots stay
-    corrections: int = 1  # of the constraints at every accepted point; each costs one evaluation
+    corrections: int = 3  # of the constraints at accepted points at most, where Newton's method left enough of them
     singular: str = "stop"  # at singular positions, or "step over" isolated ones on the branch of the motion
     accelerations: str = "auto"  # v' in the constraints: "eliminated" by M⁻¹ or an "unknown" (semi-definite M)
+    jacobian_rate: float = 1e-2  # as in `RadauOptions`; new blocks cost more here than factors for a new step size
     rank_threshold: float = 1e-11  # pivots and singular values below this fraction of the largest count as zero
 
     def __post_init__(self) -> None:
@@ -75,19 +80,29 @@ class Geoms(RadauOptions):
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
+        compiled = compile_system(self.system(model))
         with announce():
-            from dalembert.solvers.radau.projected import projected_algebra
-            from dalembert.solvers.radau.projected_kernels import ADDRESSES
+            from dalembert.solvers.radau import partitioned, projected
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
 
-        compiled = compile_system(self.system(model))
+            if partitioned.applies_to(compiled.system, self):
+                from dalembert.solvers.radau.partitioned_kernels import ADDRESSES
+
+                build = partitioned.partitioned_algebra
+            else:
+                from dalembert.solvers.radau.projected_kernels import ADDRESSES
+
+                build = projected.projected_algebra
         key = ("projected algebra", id(compiled), self)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = projected_algebra(compiled, self, ADDRESSES)
+                model.cache[key] = build(compiled, self, ADDRESSES)
             algebra = model.cache[key].fresh()
-        # before it is corrected a point may hide that constraints are redundant: with the SVD the old blocks correct it
+        # before it is corrected a point may hide that constraints are redundant: with the SVD the old blocks always
+        # correct it
         redundant = self.algebraic == "svd"
-        corrections = self.corrections + int(redundant and self.corrections > 0)
-        control = self.control(tolerances, max_step, max_steps, corrections, self.corrections > 0 and not redundant)
+        corrected = 0.0 if redundant else CORRECTED * float(np.min(tolerances.atol))
+        control = self.control(
+            tolerances, max_step, max_steps, self.corrections, corrected, self.corrections > 0 and not redundant
+        )
         return ProjectedStepper(algebra, compiled, model, tolerances, control, events, samples)

@@ -21,12 +21,18 @@ ports_type = record(Ports)
 
 
 @device
+def set_inputs(ports, t, x):
+    """Bring the inputs in θ to time t; x is any array. Returns the port's status."""
+    if ports.inputs == 0:
+        return 0
+    inputs = ports.theta[ports.n_parameters :]
+    return call_port(ports.inputs, t, x.ctypes.data, x.ctypes.data, inputs.ctypes.data)
+
+
+@device
 def evaluate(address, ports, t, x, out):
     """Call a port at time t after bringing the inputs in θ to that time. Returns the port's status."""
-    theta = ports.theta
-    if ports.inputs != 0:
-        inputs = theta[ports.n_parameters :]
-        status = call_port(ports.inputs, t, x.ctypes.data, x.ctypes.data, inputs.ctypes.data)
-        if status != 0:
-            return status
-    return call_port(address, t, x.ctypes.data, theta.ctypes.data, out.ctypes.data)
+    status = set_inputs(ports, t, x)
+    if status != 0:
+        return status
+    return call_port(address, t, x.ctypes.data, ports.theta.ctypes.data, out.ctypes.data)

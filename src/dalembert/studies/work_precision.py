@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import OptionError, SimulationError
-from dalembert.problems import Problem, catalogue
+from dalembert.problems import Problem, catalogue, catalogue_large
 from dalembert.solvers import Geoms, Hem5, Radau5, Rkf45
 
 #: Methods by label; a method joins all studies by being named here.
@@ -310,7 +310,8 @@ def _measure(
 
 def _problem(given: str | Problem) -> Problem:
     if isinstance(given, str):
-        given = catalogue()[_known("problem", given, catalogue())]()
+        known = catalogue() | catalogue_large()
+        given = known[_known("problem", given, known)]()
     if not isinstance(given, Problem):
         raise OptionError(f"a study needs problems or their names, not {type(given).__name__}")
     if given.reference is None:

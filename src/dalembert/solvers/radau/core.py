@@ -24,12 +24,12 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import call2, call3, call_reals3, device, kernel
+from dalembert.compile.kernel import call2, call3, call_port, call_reals3, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import carry_over, scan_step, scan_type
-from dalembert.solvers.ports import evaluate, ports_type
+from dalembert.solvers.ports import evaluate, ports_type, set_inputs
 from dalembert.solvers.radau import tableau
 from dalembert.solvers.records import f8, i8, record
 from dalembert.solvers.status import N_COUNTS, Count
@@ -42,6 +42,9 @@ SMALLEST = 1e-140
 FIRST_CONTRACTION = 1e-2
 #: increments that stop decreasing below this fraction of the tolerance are rounding errors
 NOISE = 0.03
+
+#: what a correction of the constraints with an old Jacobian is taken to leave of itself
+OLD_CONTRACTION = 0.2
 
 # outcomes of Newton's method
 CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE, STOPPED = range(5)
@@ -65,6 +68,7 @@ STATE = layout(
         "scale",  # 1 / weight, with powers of h for variables of higher index
         "Z", "W", "F", "R", "D",
         "stage",  # (2 n): x and x' of a stage
+        "inputs",  # u, u', u'' at the three stages
         "error", "correction",
         "failed",  # (2 n): the stage at which a function could not be evaluated
     ],
@@ -99,7 +103,8 @@ class Control(NamedTuple):
     extrapolate: i8
     matrix_at: i8  # 0: the Jacobian is taken at the current point; 1, 2, 3: at that extrapolated stage
     updates: i8  # new Jacobians allowed within one Newton iteration
-    corrections: i8  # of the constraints at an accepted point
+    corrections: i8  # of the constraints at an accepted point, at most
+    corrected: f8  # and only until no more than this is left of their residuals
     correct_anew: i8  # with the Jacobian of that point
     max_step: f8
     max_steps: i8
@@ -108,8 +113,9 @@ class Control(NamedTuple):
 control_type = record(Control)
 
 
-def new_state(n: int, index: np.ndarray, algebraic: np.ndarray, n_nonzeros: int) -> Memory:
-    """Work space for n unknowns of the given indices; `algebraic` is a mask of the equations, at least n."""
+def new_state(n: int, index: np.ndarray, algebraic: np.ndarray, n_nonzeros: int, n_inputs: int) -> Memory:
+    """Work space for n unknowns of the given indices; `algebraic` is a mask of the equations, at least n. `n_inputs`
+    counts inputs and their derivatives."""
     m = len(algebraic)
     vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
     scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64}
@@ -117,6 +123,7 @@ def new_state(n: int, index: np.ndarray, algebraic: np.ndarray, n_nonzeros: int)
         coefficients=np.zeros((4, n)), count=np.zeros(N_COUNTS, np.int64), index=np.ascontiguousarray(index, np.int64),
         algebraic=np.ascontiguousarray(algebraic, np.int64), Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
         F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
+        inputs=np.zeros((3, n_inputs)),
     )  # fmt: skip
     return Memory(STATE, {**vectors, **scalars, **arrays, "n": n, "m": m, "n_nonzeros": n_nonzeros})
 
@@ -190,12 +197,34 @@ def keep_failed(state, t):
 
 
 @device
-def stage_residuals(state, ports):
-    """F_k = F(t + c_k h, x + Z_k, D_k). Returns the status of the port; a refused point is kept in `failed`."""
-    F, stage = mat(state.F, 3, state.m), vec(state.stage, 2 * state.n)
+def inputs_of_stage(state, ports, t, k, known):
+    """Bring the inputs in θ to stage k; they do not change with the iterates of a step. Returns the port's status."""
+    if ports.inputs == 0:
+        return 0
+    now = ports.theta[ports.n_parameters :]
+    kept = mat(state.inputs, 3, now.size)
+    if known:
+        for i in range(now.size):
+            now[i] = kept[k, i]
+        return 0
+    answer = set_inputs(ports, t, now)
+    for i in range(now.size):
+        kept[k, i] = now[i]
+    return answer
+
+
+@device
+def stage_residuals(state, ports, again):
+    """F_k = F(t + c_k h, x + Z_k, D_k). Returns the status of the port; a refused point is kept in `failed`.
+
+    `again`: the stages were evaluated before, with other iterates.
+    """
+    F, stage, theta = mat(state.F, 3, state.m), vec(state.stage, 2 * state.n), ports.theta
     for k in range(3):
         t = set_stage(state, k)
-        answer = evaluate(ports.residual, ports, t, stage, F[k])
+        answer = inputs_of_stage(state, ports, t, k, again)
+        if answer == 0:
+            answer = call_port(ports.residual, t, stage.ctypes.data, theta.ctypes.data, F[k].ctypes.data)
         if answer != 0:
             keep_failed(state, t)
             return answer
@@ -304,7 +333,7 @@ def iterate(la, ports, state, control, may_update):
     contraction = max(max(state.contraction, control.unit) ** 0.8, FIRST_CONTRACTION)
     rate, previous, previous_ratio = state.rate, 1.0, 1.0
     for iteration in range(1, limit + 1):
-        answer = stage_residuals(state, ports)
+        answer = stage_residuals(state, ports, iteration > 1)
         if answer != 0:
             return STOPPED if answer == STOP else CANNOT_EVALUATE
         transform_residuals(state)
@@ -407,12 +436,13 @@ def set_polynomial(state):
     n = state.n
     Z, c, x = mat(state.Z, n, 3), mat(state.coefficients, 4, n), vec(state.x, n)
     a, b = C[1] - 1.0, C[0] - 1.0
+    over_a, over_b, over_c0, over_c1, over_c01 = 1.0 / a, 1.0 / b, 1.0 / C[0], 1.0 / C[1], 1.0 / (C[0] - C[1])
     for i in range(n):
         z0, z1, z2 = Z[i, 0], Z[i, 1], Z[i, 2]
-        slope = (z0 - z1) / (C[0] - C[1])
-        k1 = (z1 - z2) / a
-        k2 = (slope - k1) / b
-        k3 = k2 - (slope - z0 / C[0]) / C[1]
+        slope = (z0 - z1) * over_c01
+        k1 = (z1 - z2) * over_a
+        k2 = (slope - k1) * over_b
+        k3 = k2 - (slope - z0 * over_c0) * over_c1
         c[0, i] = x[i] + z2
         c[1, i] = k1 - a * k2 + a * b * k3
         c[2, i] = k2 - (a + b) * k3
@@ -474,8 +504,22 @@ def shrink_after_failure(state, factor):
 
 
 @device
-def correct_constraints(la, ports, state, control):
-    """Move the end of the step, Z_3, onto the constraints. Functions that fail here leave it as it is."""
+def largest_algebraic(state, k):
+    """The largest residual of an algebraic equation in F_k."""
+    algebraic, F, largest = ivec(state.algebraic, state.m), mat(state.F, 3, state.m), 0.0
+    for i in range(state.m):
+        if algebraic[i] == 1:
+            largest = max(largest, abs(F[k, i]))
+    return largest
+
+
+@device
+def correct_constraints(la, ports, state, control, fresh):
+    """Move the end of the step, Z_3, onto the constraints. Functions that fail here leave it as it is.
+
+    With the Jacobian of that point (`fresh`) one correction is nearly exact; with an older one they are repeated until
+    the residuals are small.
+    """
     n, Z, F, correction = state.n, mat(state.Z, state.n, 3), mat(state.F, 3, state.m), vec(state.correction, state.n)
     for _ in range(control.corrections):
         t = set_stage(state, 2)
@@ -486,6 +530,8 @@ def correct_constraints(la, ports, state, control):
             return
         for i in range(n):
             Z[i, 2] += correction[i]
+        if fresh == 1 or OLD_CONTRACTION * largest_algebraic(state, 0) <= control.corrected:
+            return
 
 
 @device
@@ -582,7 +628,7 @@ def radau(algebra, ports, states, control, buffer, scan):
             if code != 0:
                 return code
             fresh = 1
-        correct_constraints(la, ports, state, control)
+        correct_constraints(la, ports, state, control, fresh)
         count[Count.ACCEPTED] += 1
         accept(state, buffer)
         state.first = 0

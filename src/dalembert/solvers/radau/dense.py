@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, ivec, layout, mat, vec
-from dalembert.linalg import lapack, lu
+from dalembert.linalg.pair import factor_pair, new_pair, pair_at, pair_cost, substitute_complex, substitute_real
 from dalembert.solvers.radau.core import LINEAR_ALGEBRA
 
 ENTRIES = ("rr", "rp", "pr", "e")
@@ -27,10 +27,7 @@ ALGEBRA = layout(
         "e_column",
         "E", "J",
         "B",  # J_RP J_PR
-        "real", "real_pivots",
-        "cr", "ci", "complex_pivots",  # small matrices: real and imaginary parts apart, factored by `lu`
-        "complex", "work_complex", "lapack", "lapack_real_pivots", "lapack_complex_pivots",  # larger ones: LAPACK
-        "work", "work_real", "work_imaginary",
+        "pair", "work", "work_real", "work_imaginary",
     ],
     reals=["gamma", "alpha", "beta"],
     wholes=["n", "n_rows", "m", "n_p", *(f"n_{name}" for name in ENTRIES), "n_nonzeros", "singular"],
@@ -59,10 +56,8 @@ def dense_algebra(compiled, addresses: dict[str, int]) -> Memory:
     e_rows, e_columns = compiled.leading_pattern
     e = np.flatnonzero(row_of[e_rows] >= 0)
     m = len(r_row)
-    large = m >= lapack.WORTHWHILE
     as_indices = lambda a: np.ascontiguousarray(a, dtype=np.int64)  # noqa: E731
     square = lambda: np.zeros((m, m))  # noqa: E731
-    small = lambda: np.zeros((0, 0) if large else (m, m))  # noqa: E731
     return Memory(
         ALGEBRA,
         dict(
@@ -74,12 +69,8 @@ def dense_algebra(compiled, addresses: dict[str, int]) -> Memory:
             pr_column=as_indices(column_of[columns[pr]]),
             e=as_indices(e + len(rows)), e_row=as_indices(row_of[e_rows[e]]),
             e_column=as_indices(column_of[e_columns[e]]),
-            nonzeros=np.zeros(len(rows) + len(e_rows)), E=square(), J=square(), B=square(), real=square(),
-            real_pivots=np.zeros(m, np.int64), cr=small(), ci=small(), complex_pivots=np.zeros(m, np.int64),
-            complex=np.zeros((m, 2 * m) if large else (0, 0)), work_complex=np.zeros(2 * m),
-            lapack=lapack.lapack_arguments(m), lapack_real_pivots=np.zeros(m, np.int32),
-            lapack_complex_pivots=np.zeros(m, np.int32), work=np.zeros(m), work_real=np.zeros(m),
-            work_imaginary=np.zeros(m),
+            nonzeros=np.zeros(len(rows) + len(e_rows)), E=square(), J=square(), B=square(), pair=new_pair(m),
+            work=np.zeros(m), work_real=np.zeros(m), work_imaginary=np.zeros(m),
             cost=_cost(m, len(rp), len(pr), len(p_row)), gamma=0.0, alpha=0.0, beta=0.0,
             n=n, n_rows=n, m=m, n_p=len(p_row), n_rr=len(rr), n_rp=len(rp), n_pr=len(pr), n_e=len(e),
             n_nonzeros=len(rows) + len(e_rows), singular=-1,
@@ -90,9 +81,9 @@ def dense_algebra(compiled, addresses: dict[str, int]) -> Memory:
 def _cost(m: int, rp: int, pr: int, eliminated: int) -> np.ndarray:
     """Floating-point operations; a complex multiplication with addition counts eight."""
     product = 2 * rp * pr // max(eliminated, 1)
-    assembly, factors = 10 * m * m, (2 * m**3) // 3 + (8 * m**3) // 3
-    real = 2 * m * m + 2 * rp + 2 * pr + eliminated
-    return np.array([product, assembly + factors, real + 4 * real, real])
+    factors, real, pair = pair_cost(m)
+    around = 2 * rp + 2 * pr + eliminated
+    return np.array([product, factors, real + pair + 5 * around, real + around])
 
 
 @device
@@ -125,31 +116,7 @@ def prepare(la, gamma, alpha, beta):
     """Factor for σ = γ and σ = α + iβ. Returns False if a matrix is singular."""
     m = la.m
     la.gamma, la.alpha, la.beta = gamma, alpha, beta
-    E, J, B, real = mat(la.E, m, m), mat(la.J, m, m), mat(la.B, m, m), mat(la.real, m, m)
-    size2 = alpha * alpha + beta * beta
-    over_gamma, over_r, over_i = 1.0 / gamma, alpha / size2, -beta / size2
-    if m >= lapack.WORTHWHILE:
-        pairs = mat(la.complex, m, 2 * m)
-        for i in range(m):
-            for j in range(m):
-                e, b, jac = E[i, j], B[i, j], J[i, j]
-                real[i, j] = gamma * e - jac - over_gamma * b
-                pairs[i, 2 * j], pairs[i, 2 * j + 1] = alpha * e - jac - over_r * b, beta * e - over_i * b
-        to = lapack.arguments_at(la.lapack)
-        failed = lapack.factor_real(to, la.real, la.lapack_real_pivots)
-        if failed == 0:
-            failed = lapack.factor_complex(to, la.complex, la.lapack_complex_pivots)
-    else:
-        cr, ci = mat(la.cr, m, m), mat(la.ci, m, m)
-        for i in range(m):
-            for j in range(m):
-                e, b, jac = E[i, j], B[i, j], J[i, j]
-                real[i, j] = gamma * e - jac - over_gamma * b
-                cr[i, j] = alpha * e - jac - over_r * b
-                ci[i, j] = beta * e - over_i * b
-        failed = lu.factor(real, ivec(la.real_pivots, m), m)
-        if failed == 0:
-            failed = lu.factor_complex(cr, ci, ivec(la.complex_pivots, m), m)
+    failed = factor_pair(pair_at(la.pair), mat(la.E, m, m), mat(la.J, m, m), mat(la.B, m, m), gamma, alpha, beta)
     if failed != 0:
         la.singular = ivec(la.r_column, m)[failed - 1]
         return False
@@ -168,10 +135,7 @@ def solve_real(la, R, out):
         b[i] = R[r_row[i]]
     for k in range(la.n_rp):
         b[rp_row[k]] += nz[rp[k]] * R[p_row[rp_column[k]]] * s
-    if m >= lapack.WORTHWHILE:
-        lapack.substitute_real(lapack.arguments_at(la.lapack), la.real, la.lapack_real_pivots, la.work)
-    else:
-        lu.substitute(mat(la.real, m, m), ivec(la.real_pivots, m), b, m)
+    substitute_real(pair_at(la.pair), la.work)
     for i in range(m):
         out[r_column[i]] = b[i]
     for k in range(la.n_p):
@@ -200,17 +164,8 @@ def solve_stages(la, R, D):
         b[row] += value * R[p, 0] * s
         br[row] += value * (R[p, 1] * sr - R[p, 2] * si)
         bi[row] += value * (R[p, 1] * si + R[p, 2] * sr)
-    if m >= lapack.WORTHWHILE:
-        to, pairs = lapack.arguments_at(la.lapack), vec(la.work_complex, 2 * m)
-        lapack.substitute_real(to, la.real, la.lapack_real_pivots, la.work)
-        for i in range(m):
-            pairs[2 * i], pairs[2 * i + 1] = br[i], bi[i]
-        lapack.substitute_complex(to, la.complex, la.lapack_complex_pivots, la.work_complex)
-        for i in range(m):
-            br[i], bi[i] = pairs[2 * i], pairs[2 * i + 1]
-    else:
-        lu.substitute(mat(la.real, m, m), ivec(la.real_pivots, m), b, m)
-        lu.substitute_complex(mat(la.cr, m, m), mat(la.ci, m, m), ivec(la.complex_pivots, m), br, bi, m)
+    substitute_real(pair_at(la.pair), la.work)
+    substitute_complex(pair_at(la.pair), br, bi)
     for i in range(m):
         column = r_column[i]
         D[column, 0], D[column, 1], D[column, 2] = b[i], br[i], bi[i]

@@ -61,7 +61,13 @@ class RadauOptions(MethodOptions):
         require(0 < self.rounding_unit < 1e-4, f"rounding_unit={self.rounding_unit} is not one of this world")
 
     def control(
-        self, tolerances: Tolerances, max_step: float, max_steps: int, corrections: int = 0, correct_anew: bool = False
+        self,
+        tolerances: Tolerances,
+        max_step: float,
+        max_steps: int,
+        corrections: int = 0,
+        corrected: float = 0.0,
+        correct_anew: bool = False,
     ) -> Control:
         """The record that kernels take."""
         from dalembert.solvers.radau.core import Control
@@ -82,6 +88,7 @@ class RadauOptions(MethodOptions):
             matrix_at=MATRIX_AT.index(self.newton_matrix),
             updates=self.newton_updates,
             corrections=corrections,
+            corrected=corrected,
             correct_anew=int(correct_anew),
             max_step=max_step,
             max_steps=max_steps,

@@ -228,6 +228,20 @@ def scatter(la, entries, count, block):
 
 
 @device
+def is_near(la, block):
+    """Whether the decomposed position constraints announce a singular position that is to be stepped over."""
+    if la.near == 0.0 or block.rank == 0:
+        return False
+    smallest = vec(block.values, block.rows)[block.rank - 1]
+    if la.reference == 0.0:
+        la.reference = smallest
+    if smallest < la.near * la.reference or la.rank3 > block.rank:
+        la.trouble = NEAR
+        return True
+    return False
+
+
+@device
 def decompose_constraints(la):
     """Scatter the Jacobian into the three blocks, decompose them, check their ranks. Returns whether all is well."""
     b1, b2, b3 = block_at(la.b1), block_at(la.b2), block_at(la.b3)
@@ -243,13 +257,8 @@ def decompose_constraints(la):
     rank1 = decompose_block(b1, la.algebraic, la.threshold)
     missing1, missing2, missing3 = la.n_1 - rank1, la.n_2 - rank2, la.n_3 - rank3
     la.trouble = NONE
-    if la.near > 0.0 and rank3 > 0:
-        smallest = vec(b3.values, la.n_3)[rank3 - 1]
-        if la.reference == 0.0:
-            la.reference = smallest
-        if smallest < la.near * la.reference or la.rank3 > rank3:
-            la.trouble = NEAR
-            return False
+    if is_near(la, b3):
+        return False
     if la.algebraic != SVD:
         if missing3 > 0:
             la.trouble = DEFICIENT_3

@@ -38,7 +38,8 @@ class RadauStepper:
         with model.lock:
             if key not in model.cache:
                 equations = ~system.differential_equations
-                model.cache[key] = core.new_state(n, system.index, equations, int(algebra.n_nonzeros))
+                n_inputs = 3 * len(model.inputs)
+                model.cache[key] = core.new_state(n, system.index, equations, int(algebra.n_nonzeros), n_inputs)
             self.state = model.cache[key].fresh()
         algebra.set(own=algebra.address, state=self.state.address)
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
