@@ -29,6 +29,7 @@ _HOME = {
     "Solution": "solution",
     "Geoms": "solvers",
     "Hem5": "solvers",
+    "Mexx": "solvers",
     "Radau5": "solvers",
     "Rkf45": "solvers",
     "Compiled": "linalg.compiled",

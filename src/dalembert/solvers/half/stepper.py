@@ -62,6 +62,8 @@ class HalfStepper:
         Makes the pattern of the systems that the kernel solves; called once per model, kernel and linear solver.
     kind : str
         Tells apart kernels and patterns of one method.
+    fixed : tuple of str
+        Scalars of the method that stay as `prepare` has set them; `start` clears the others.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class HalfStepper:
         events: Port | None,
         samples: int,
         kind: str = "",
+        fixed: tuple[str, ...] = (),
     ):
         if options.min_step > max_step:
             raise OptionError(f"min_step={options.min_step:g} is larger than max_step={max_step:g}")
@@ -113,7 +116,7 @@ class HalfStepper:
         self.scan = EventScan(
             np.zeros((samples + 1, n_events)), np.zeros(form.n), np.zeros(max(n_events, 1)), np.zeros(1)
         )
-        common = {*core.REALS, *core.WHOLES}
+        common = {*core.REALS, *core.WHOLES, *fixed}
         self._own = [name for name in state.dtype.names if state.dtype[name].kind in "fi" and name not in common]
 
     # -- the protocol ----------------------------------------------------------------------------------------------
