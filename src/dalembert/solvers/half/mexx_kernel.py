@@ -225,7 +225,7 @@ def monitor(state, rows):
         return HALVE
     state.error_before = max(error, 0.8)
     free = state.begun == 0 or state.last == 1  # any row may end the first and the last step
-    if error <= 1.0 and (free or rows >= k - 1):
+    if error <= 1.0 and (free or rows >= k or (rows == k - 1 and state.rejected == 0)):
         return ACCEPT
     if last:
         return REJECT if can else ACCEPT
