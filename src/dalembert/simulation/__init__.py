@@ -18,9 +18,6 @@ from dalembert.simulation.run import Run, event_port
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
 
-#: points per step at which event functions are looked at
-EVENT_SAMPLES = 6
-
 
 def simulate(
     model: Model,
@@ -131,7 +128,8 @@ def simulate(
     )
     event_list = as_events(events)
     port = event_port(model, system, event_list)
-    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, EVENT_SAMPLES)
+    samples = max((event.check_points for event in event_list), default=1)
+    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, samples)
     run = Run(model, stepper, event_list, port, options, t0, t1, t_eval, dense_output, tolerances)
     run.bar = progress_bar(t0, t1) if progress else None
     run.checkpoint = Path(checkpoint) if checkpoint is not None else None

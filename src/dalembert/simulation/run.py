@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from dalembert.errors import (
@@ -103,7 +104,7 @@ class Run:
             ),
             reverse=self.direction < 0,
         )
-        self._set_event_values(t, x, None)
+        self._set_event_values(t, x, x_dot, None)
         for stop in [*inside, self.t1]:
             # inputs jump at breakpoints: keep every evaluation strictly on one side
             end = stop if stop == self.t1 else np.nextafter(stop, self.t0)
@@ -117,7 +118,7 @@ class Run:
                 t = float(np.nextafter(stop, self.t1))
                 x, x_dot = self._continue_from(self.stepper.x, t)
                 self._jump(x)
-                self._set_event_values(t, x, None)
+                self._set_event_values(t, x, x_dot, None)
 
     def _segment(self, end: float) -> bool:
         """Integrate to `end`. Returns True if a terminal event ended the simulation."""
@@ -162,7 +163,7 @@ class Run:
         self.recent.extend(smooth)
         if t != end:
             self.stepper.start(t, x, x_dot, end, None)
-            self._set_event_values(t, x, None)
+            self._set_event_values(t, x, x_dot, None)
         return True
 
     def _must_progress(self) -> None:
@@ -196,7 +197,7 @@ class Run:
         from dalembert.compile.kernel import announce
 
         with announce():
-            from dalembert.solvers.roots import locate_roots
+            from dalembert.solvers.roots import go_on, locate_roots
 
         scan = self.stepper.scan
         which, where, rising = np.zeros(64, np.int64), np.zeros(64), np.zeros(64, np.int64)
@@ -209,21 +210,56 @@ class Run:
             self.counts[number] += 1
             stops = bool(event.terminal) and self.counts[number] >= int(event.terminal)
             if not stops and event.action is None:
-                self._record(t + s * h, event, number, sign, polynomial(c, s))
+                self._record(*self._projected_root(t, h, c, s, number), event, number, sign)
                 continue
-            root, x = self._step_to_root(t, h, c, s, number)
-            self._record(root, event, number, sign, x)
+            root, x, a = self._step_to_root(t, h, c, s, number)
+            self._record(root, x, a, event, number, sign)
             if stops:
                 self.finished_by = event.name
             if event.action is not None:
                 self._act(event, number, root, x, end, restart=not stops)
             return stops
         self._keep(t[None] if isinstance(t, np.ndarray) else np.array([t]), np.array([h]), c[None])
-        scan.values[0] = scan.values[-1]
+        go_on(scan)
         return False
 
-    def _step_to_root(self, t: float, h: float, c: np.ndarray, s: float, number: int) -> tuple[float, np.ndarray]:
-        """Repeat the step so that it ends at the root: dense output is less accurate than the method itself."""
+    def _projected_root(self, t: float, h: float, c: np.ndarray, s: float, number: int) -> tuple:
+        """The root again, by Newton's method on the dense output projected onto the constraints, if the method can.
+
+        Returns the time, the state and the accelerations there.
+        """
+        project = getattr(self.stepper, "projected", None)
+        x, a = polynomial(c, s), self._acceleration(c, s, h)
+        if project is None:
+            return t + s * h, x, a
+        width = 1e-5
+        ahead, behind = (
+            self._event_value(t + e * h, polynomial(c, e), self._acceleration(c, e, h), number)
+            for e in (s + width, s - width)
+        )
+        slope, before = (ahead - behind) / (2 * width), np.inf
+        for _ in range(10):
+            x = project(t + s * h, polynomial(c, s))
+            if x is None:
+                return t + s * h, polynomial(c, s), a
+            a = self._acceleration(c, s, h)
+            change = -self._event_value(t + s * h, x, a, number) / slope if slope != 0 else np.inf
+            # it must converge, and stay within the step
+            if not abs(change) < 0.5 * before or not -1 <= s + change <= 0 or abs(change) * abs(h) < np.spacing(abs(t)):
+                break
+            before, s = abs(change), s + change
+        return t + s * h, x, a
+
+    def _acceleration(self, c: np.ndarray, s: float, h: float) -> np.ndarray | None:
+        """v' on the polynomial of a step; None if there are no velocities."""
+        part = self.stepper.system.slices.get("v")
+        return None if part is None else derivative(c[:, part], s) / h
+
+    def _step_to_root(self, t: float, h: float, c: np.ndarray, s: float, number: int) -> tuple:
+        """Repeat the step so that it ends at the root: dense output is less accurate than the method itself.
+
+        Returns the time, the state and the accelerations there.
+        """
         t_before = t - h
         x_before = self._last_x()
         root = t + s * h
@@ -231,7 +267,7 @@ class Run:
         x_dot = derivative(c, -1.0) / h
         kept = (np.array([root]), np.array([h * (1 + s)]), shortened(c, s)[None])
         if abs(root - t_before) <= 64 * np.spacing(max(abs(t_before), abs(root))):
-            return t_before, x_before.copy()  # no step is that short
+            return t_before, x_before.copy(), self._acceleration(c, -1.0, h)  # no step is that short
         counts = self.stepper.state.count.copy()
         try:
             for _ in range(4):
@@ -243,10 +279,12 @@ class Run:
                 if reason != status.DONE:
                     break
                 kept = tuple(np.concatenate(parts) for parts in zip(*pieces, strict=True))
-                x = kept[2][-1, 0]
-                value = self._event_value(root, x, number)
-                ahead = kept[1][-1] * 1e-4
-                slope = (value - self._event_value(root - ahead, polynomial(kept[2][-1], -1e-4), number)) / ahead
+                last, size = kept[2][-1], kept[1][-1]
+                value, earlier = (
+                    self._event_value(root + e * size, polynomial(last, e), self._acceleration(last, e, size), number)
+                    for e in (0.0, -1e-4)
+                )
+                slope = (value - earlier) / (1e-4 * size)
                 if slope == 0 or not np.isfinite(slope):
                     break
                 correction = -value / slope
@@ -257,7 +295,7 @@ class Run:
         finally:
             self.stepper.state.count[:] = counts  # the detour is not part of the method's statistics
         self._keep(*kept)
-        return float(kept[0][-1]), kept[2][-1, 0]
+        return float(kept[0][-1]), kept[2][-1, 0], self._acceleration(kept[2][-1], 0.0, kept[1][-1])
 
     def _act(self, event: Event, number: int, t: float, x: np.ndarray, end: float, restart: bool) -> None:
         """Change the state as the event's action says and restart there."""
@@ -289,7 +327,7 @@ class Run:
             # events that follow each other ever faster must not be stepped over
             self.stepper.start(t, x, x_dot, end, None)
             self.stepper.limit_first_step(0.1 * since_last)
-            self._set_event_values(t, x, number)
+            self._set_event_values(t, x, x_dot, number)
 
     def _changed(self, event: Event, values: dict[str, np.ndarray], changes: Any, t: float) -> dict[str, np.ndarray]:
         if not isinstance(changes, Mapping):
@@ -320,23 +358,32 @@ class Run:
                 )
         return values
 
-    def _event_value(self, t: float, x: np.ndarray, number: int) -> float:
-        return float(self.port(t, np.ascontiguousarray(x), self.model.theta(t))[number])
+    def _event_state(self, x: np.ndarray, a: np.ndarray | None) -> np.ndarray:
+        """What the port of the events takes."""
+        return np.concatenate([x, a]) if self.port.n_x > len(x) else np.ascontiguousarray(x)
 
-    def _set_event_values(self, t: float, x: np.ndarray, just_happened: int | None) -> None:
+    def _event_value(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int) -> float:
+        return float(self.port(t, self._event_state(x, a), self.model.theta(t))[number])
+
+    def _set_event_values(self, t: float, x: np.ndarray, x_dot: np.ndarray, just_happened: int | None) -> None:
         """Values at the start of a segment; exactly zero (no sign) for the event that led here."""
         if self.port is None:
             return
         scan = self.stepper.scan
         values = np.zeros(len(self.events))
-        if self.port.call_status(t, np.ascontiguousarray(x), self.model.theta(t), values):
+        a = x_dot[self.stepper.system.slices.get("v", slice(0))]
+        if self.port.call_status(t, self._event_state(x, a), self.model.theta(t), values):
             raise self._event_failure(t, values)
-        scan.values[0] = values
         if just_happened is not None:
-            scan.values[0, just_happened] = 0.0
+            values[just_happened] = 0.0
+        scan.values[0] = values
+        scan.threshold[:] = [event.threshold for event in self.events]
+        scan.sign[:] = np.where(np.abs(values) > scan.threshold, np.sign(values), 0.0)
 
-    def _record(self, t: float, event: Event, number: int, sign: int, x: np.ndarray) -> None:
+    def _record(self, t: float, x: np.ndarray, a: np.ndarray | None, event: Event, number: int, sign: int) -> None:
         state = {kind: np.array(x[part]) for kind, part in self.stepper.system.slices.items() if kind not in INTERNAL}
+        if a is not None:
+            state["a"] = a
         self.occurrences.append(Occurrence(t=float(t), name=event.name, number=number, direction=sign, state=state))
 
     # -- collecting ------------------------------------------------------------------------------------------------
@@ -428,6 +475,7 @@ class Run:
 
 
 def event_port(model: Model, system, events: list[Event]):
+    """A port for all event functions, of x, or of (x, v') if one of them reads accelerations that x does not hold."""
     if not events:
         return None
     from dalembert.compile.system import expression_port
@@ -435,9 +483,11 @@ def event_port(model: Model, system, events: list[Event]):
     key = ("events", system.formulation, tuple(id(event.function) for event in events))
     with model.lock:
         if key not in model.cache:
+            values, graph, x, behind = trace_events(model, events), model.graph, system.x, None
+            reads = ca.depends_on(values, graph.a) or graph.externals_in(values)
+            if graph.size("v") and "a" not in system.slices and reads:
+                x, behind = ca.vertcat(x, graph.a), {"a": slice(system.n, system.n + graph.size("v"))}
             # the functions are kept alive with the port, so that their ids stay theirs
-            model.cache[key] = (
-                expression_port(system, trace_events(model, events)),
-                [event.function for event in events],
-            )
+            functions = [event.function for event in events]
+            model.cache[key] = (expression_port(system, values, x, behind=behind), functions)
         return model.cache[key][0]
