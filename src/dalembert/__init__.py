@@ -26,6 +26,7 @@ _HOME = {
     "consistent_initial_values": "regularize",
     "formulate": "regularize",
     "simulate": "simulation",
+    "Output": "simulation",
     "Solution": "solution",
     "Geoms": "solvers",
     "Hem5": "solvers",

@@ -23,6 +23,7 @@ from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.event import Event, trace_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import InitialValues, consistent_initial_values, start_vectors
+from dalembert.simulation.output import INTERNAL
 from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
 from dalembert.solvers import status
@@ -31,8 +32,6 @@ from dalembert.solvers import status
 PATIENCE = 10_000
 #: accepted points that are remembered
 RECENT = 400
-#: vectors that belong to a formulation, not to the model
-INTERNAL = ("eta", "a")
 #: restarts by one event at practically the same time after which it is taken to accumulate
 MOST_RESTARTS_AT_ONCE = 4
 
@@ -40,16 +39,16 @@ MOST_RESTARTS_AT_ONCE = 4
 class Run:
     """One simulation under way: segments between breakpoints, events, restarts, collected steps."""
 
-    def __init__(self, model, stepper, events, port, options, t0, t1, t_eval, dense_output, tolerances):
+    def __init__(self, model, stepper, events, port, options, t0, t1, sampling, dense_output, tolerances):
         self.model, self.stepper, self.events, self.port, self.options = model, stepper, events, port, options
-        self.t0, self.t1, self.t_eval, self.dense, self.tolerances = t0, t1, t_eval, dense_output, tolerances
+        self.t0, self.t1, self.sampling, self.tolerances = t0, t1, sampling, tolerances
+        self.dense = dense_output or sampling.everywhere
         self.direction = 1.0 if t1 >= t0 else -1.0
         self.chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.steps = 0
         self.restarts: list[int] = []
         self.restart_x: list[np.ndarray] = []
-        self.points: list[tuple[np.ndarray, np.ndarray]] = []  # at t_eval, when polynomials are not kept
-        self.next_output = 0
+        self.points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
         self.occurrences: list[Occurrence] = []
         self.counts = np.zeros(len(events), int)
         self.finished_by: str | None = None
@@ -68,9 +67,9 @@ class Run:
         self.initial = initial
         self.start_x, x_dot = start_vectors(self.stepper.system, initial)
         self.begin = time.perf_counter()
-        if not self.dense and self.t_eval is not None and self.t_eval[:1].tolist() == [self.t0]:
-            self.points.append((self.t_eval[:1], self.start_x[None].copy()))
-            self.next_output = 1
+        if not self.dense:
+            first = self.sampling.first()
+            self.points.append((first, np.repeat(self.sampling.kept(self.start_x)[None], len(first), axis=0)))
         try:
             self._integrate(self.start_x, x_dot, first_step)
         except KeyboardInterrupt as interrupt:
@@ -399,23 +398,25 @@ class Run:
             while len(self.recent) > 1 and kept - len(self.recent[0][0]) >= RECENT:
                 kept -= len(self.recent.popleft()[0])
         self.steps += len(t)
-        if self.dense or self.t_eval is None:
+        c = self.sampling.kept(c)
+        if self.dense:
             self.chunks.append((t, h, c))
             return
         # only the requested times are kept
-        last = np.searchsorted(self.t_eval * self.direction, t[-1] * self.direction, side="right")
-        wanted = self.t_eval[self.next_output : last]
+        wanted, step, s = self.sampling.within(t, h)
         if len(wanted):
-            step = np.searchsorted(t * self.direction, wanted * self.direction, side="left")
-            s = (wanted - t[step]) / h[step]
-            self.points.append((wanted, np.array([polynomial(c[k], sk) for k, sk in zip(step, s, strict=True)])))
-        self.next_output = last
+            x = c[step, -1]
+            for k in range(c.shape[1] - 2, -1, -1):
+                x = x * s[:, None] + c[step, k]
+            self.points.append((wanted, x))
 
     def _jump(self, x: np.ndarray) -> None:
         self.recent.clear()
         self.restarts.append(self.steps)
-        self.restart_x.append(x.copy())
+        self.restart_x.append(self.sampling.kept(x).copy())
         self.end_x = x.copy()
+        if self.points and self.points[-1][0][-1:].tolist() == [self._reached()]:
+            self.points[-1][1][-1] = self.sampling.kept(x)  # as in dense output: right after the jump
 
     def _last_x(self) -> np.ndarray:
         return self.end_x if self.steps or self.restarts else self.start_x
@@ -440,34 +441,32 @@ class Run:
             self.last_save = time.perf_counter()
 
     def _solution(self, state: str, message: str) -> Solution:
-        system = self.stepper.system
-        n = system.n
-        if self.dense or self.t_eval is None:
+        system, sampling = self.stepper.system, self.sampling
+        slices, names = sampling.layout(system)
+        n = sum(len(kind) for kind in names.values())
+        if self.dense:
             parts = list(zip(*self.chunks, strict=True)) if self.chunks else None
             t, h, c = (np.concatenate(p) for p in parts) if parts else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
             trajectory = Trajectory(
                 self.t0,
-                self.start_x,
+                sampling.kept(self.start_x),
                 t,
                 h,
                 c,
                 restarts=self.restarts,
                 restart_x=np.array(self.restart_x).reshape(-1, n),
             )
+            t_eval = sampling.all_times(t, h)
         else:
             parts = [(np.zeros(0), np.zeros((0, n))), *self.points]
-            t, x = (np.concatenate(p) for p in zip(*parts, strict=True))
-            trajectory = Trajectory.from_points(t, x, interval=(self.t0, self._reached()))
-        t_eval = self.t_eval
-        if t_eval is not None:
-            t_eval = t_eval[(t_eval - self._reached()) * self.direction <= 0]
+            t_eval, x = (np.concatenate(p) for p in zip(*parts, strict=True))
+            trajectory = Trajectory.from_points(t_eval, x, interval=(self.t0, self._reached()))
         solution = Solution(
-            model=self.model, method=repr(self.options), formulation=system.formulation, slices=dict(system.slices),
-            names={kind: tuple(system.variables[part]) for kind, part in system.slices.items()}, trajectory=trajectory,
-            stats=Statistics(**self.stepper.counters, seconds=time.perf_counter() - self.begin),
+            model=self.model, method=repr(self.options), formulation=system.formulation, slices=slices, names=names,
+            trajectory=trajectory, stats=Statistics(**self.stepper.counters, seconds=time.perf_counter() - self.begin),
             events=EventLog(self.occurrences, names=[event.name for event in self.events]),
             status=state, message=message, parameters=self.model.parameters, t_eval=t_eval,
-            initial=dict(self.initial.values),
+            initial=dict(self.initial.values), partial=sampling.columns is not None,
         )  # fmt: skip
         if self.checkpoint is not None and state != "running":
             solution.save(self.checkpoint)

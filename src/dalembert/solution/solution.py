@@ -51,6 +51,8 @@ class Solution(StateView):
         Times asked for in place of the accepted steps.
     initial : mapping, optional
         Start values by kind.
+    partial : bool
+        Whether only some components were kept.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Solution(StateView):
         parameters: Mapping[str, Any] | None = None,
         t_eval: np.ndarray | None = None,
         initial: Mapping[str, Any] | None = None,
+        partial: bool = False,
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -90,7 +93,7 @@ class Solution(StateView):
         if t_eval is not None and trajectory.dense:
             t = t_eval[trajectory.covers(t_eval)]
             x = trajectory(t)
-        super().__init__(t, x, slices, names)
+        super().__init__(t, x, slices, names, partial)
         self.model = model
         self.method = method
         self.formulation = formulation
@@ -112,7 +115,7 @@ class Solution(StateView):
         """The state at any time of the interval, or at an array of times; right after the jump where it jumps."""
         x = self.trajectory(t)
         time = float(t) if np.ndim(t) == 0 else np.asarray(t, float)
-        return StateView(time, x, self._slices, self._names)
+        return StateView(time, x, self._slices, self._names, self.partial)
 
     # -- constraints -----------------------------------------------------------------------------------------------
 
@@ -157,7 +160,13 @@ class Solution(StateView):
         values = {}
         for kind in self.model.graph.vectors:
             names = self.model.names(kind)
-            if kind in self._slices:
+            missing = [name for name in names if name not in self._names.get(kind, ())]
+            if self.partial and missing and (all_needed or kind not in ("lam", "mu", "r", "w")):
+                listed = f"{', '.join(missing[:3])}{', …' if len(missing) > 3 else ''}"
+                raise OptionError(f"this needs {listed}, which Output(components=...) did not keep in this result")
+            if kind in self._slices and missing:
+                values[kind] = np.full((len(names), len(self.t)), np.nan)
+            elif kind in self._slices:
                 values[kind] = np.ascontiguousarray(self.x[:, self._slices[kind]].T)
             elif names and all_needed:
                 raise OptionError(f"this result has no values of {kind} ({', '.join(names)}); accelerations need them")

@@ -81,7 +81,9 @@ def hermite(right: int, left: int) -> np.ndarray:
         for m in range(right):
             sides[m] = -Fraction((-1) ** (m - q) * perm(m, q), factorial(m)) if m >= q else Fraction(0)
         sides[right + q] = Fraction(1)
-        system.append([Fraction((-1) ** (m - q) * perm(m, q)) if m >= q else Fraction(0) for m in range(right, n)] + sides)
+        system.append(
+            [Fraction((-1) ** (m - q) * perm(m, q)) if m >= q else Fraction(0) for m in range(right, n)] + sides
+        )
     for i in range(left):
         pivot = next(r for r in range(i, left) if system[r][i] != 0)
         system[i], system[pivot] = system[pivot], system[i]
