@@ -53,6 +53,7 @@ class Mexx(HalfExplicitOptions):
     sequence: str | tuple[int, ...] = "released"  # small steps in a basic step, row by row; "paper", or given numbers
     discretization: str = "auto"  # "modified" for forces that depend on multipliers, or "standard"
     dense_order: int | None = None  # largest degree of the polynomials between the steps, at least 3; default: all
+    dense_limit: float | None = None  # reject steps between whose ends the error may exceed this many tolerances
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,6 +61,8 @@ class Mexx(HalfExplicitOptions):
         one_of("discretization", self.discretization, ("auto", "standard", "modified"))
         order = self.dense_order
         require(order is None or order >= 3, f"dense_order={order} must be at least 3")
+        limit = self.dense_limit
+        require(limit is None or limit > 0, f"dense_limit={limit} must be positive")
         if isinstance(self.sequence, str):
             one_of("sequence", self.sequence, tuple(SEQUENCES))
             return
@@ -78,6 +81,10 @@ class Mexx(HalfExplicitOptions):
     def numbers(self) -> tuple[int, ...]:
         """The step numbers, as many as `max_order` allows."""
         return (SEQUENCES[self.sequence] if isinstance(self.sequence, str) else self.sequence)[: self.max_order]
+
+    def own_settings(self) -> dict[str, float]:
+        """Fields of the record that the options determine."""
+        return dict(dense_limit=self.dense_limit or 0.0)
 
     def stepper(
         self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int

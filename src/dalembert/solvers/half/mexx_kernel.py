@@ -34,7 +34,7 @@ STATE = core.half_layout(
         "ends",  # derivatives at the ends, for interpolation
         "weight_start", "weight_place", "weights", "hermite",
     ),
-    reals=("error_now", "error_before"),
+    reals=("error_now", "error_before", "dense_limit"),
     wholes=(
         "modified",  # U = C − Fᵀ (2.2)
         "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights",
@@ -427,7 +427,11 @@ def interpolate(state, kind, rows, first, last, count):
 
 @device
 def set_polynomial(state):
-    """Hermite's polynomials through values and derivatives at both ends."""
+    """Hermite's polynomials through values and derivatives at both ends.
+
+    Returns the size of the last term of Newton's form, an estimate of the error in units of the tolerance, and the
+    degree, for p, v and r.
+    """
     n, n_d, h = state.n, state.n_d, state.h
     rows = min(state.rows, state.dense_rows)
     left = 0 if state.perturbed == 1 else (rows - 1) // 2
@@ -458,6 +462,13 @@ def set_polynomial(state):
         for k in range(1, left + 1):
             ends[right + 1 + k, i] = ends[right + 3 + k, i]
     interpolate(state, 1, rows, n_d, n, right + left + 2)
+    degree = right + left + 3
+    c, weight, total = mat(state.coefficients, state.n_coefficients, n), vec(state.weight, n), 0.0
+    for i in range(n_d):
+        e = c[degree, i] / weight[i]
+        total += e * e
+    theta = (right + 2.0) / degree
+    return theta ** (right + 2) * (1.0 - theta) ** (left + 1) * np.sqrt(total / n_d), degree
 
 
 # -- the loop ----------------------------------------------------------------------------------------------------------
@@ -489,12 +500,20 @@ def finish_step(state, ports, la, buffer, scan, verdict):
         state.why = core.DRIFTED if drift > 0.0 else NOT_PROJECTED
         core.reject(state, abs(state.h) * max(0.45, 0.9 / max(way, drift)))
         return -1
+    missed, degree = set_polynomial(state)
+    limit = np.inf
+    if state.dense_limit > 0.0 and missed > 0.0:
+        limit = abs(state.h) * 0.9 * (state.dense_limit / missed) ** (1.0 / degree)
+        if missed > state.dense_limit and can:
+            add(state, Count.ERROR_REJECTIONS, 1)
+            state.why = FINE
+            core.reject(state, max(limit, 0.3 * abs(state.h)))
+            return -1
     if state.error_now > 1.0 or way > FARTHEST or drift > 0.0:
         state.forced += 1
         h_new, state.order = abs(state.h), state.most_rows - 1
     else:
-        h_new = plan(state)
-    set_polynomial(state)
+        h_new = min(plan(state), limit)
     core.commit(state, buffer)
     state.begun = 1
     found = core.look_for_events(state, ports, scan)
