@@ -85,6 +85,33 @@ def insulator_chain(N, angles=None):
     return np.diag(masses), G
 
 
+def anything(rng):
+    """M, G and U (or None) without the structure of a mechanism: random blocks, some without mass or rank."""
+    n = int(rng.integers(1, 25))
+    m = int(rng.integers(0, n + 1))
+    M, G, i = np.zeros((n, n)), np.zeros((m, n)), 0
+    while i < n:
+        size = min(int(rng.integers(1, 5)), n - i)
+        at, kind = slice(i, i + size), rng.random()
+        if kind > 0.5:
+            M[at, at] = positive(rng, size)
+        elif kind > 0.3:
+            M[at, at] = np.diag(rng.uniform(0.5, 2, size))
+        elif kind > 0.2:
+            v = rng.uniform(0.5, 2, size=(size, 1))
+            M[at, at] = v @ v.T
+        i += size
+    if rng.random() < 0.5:
+        order = rng.permutation(n)
+        M = M[np.ix_(order, order)]
+    for row in G:
+        width = int(rng.integers(1, min(n, 6) + 1))
+        columns = rng.permutation(n)[:width] if rng.random() < 0.5 else (rng.integers(0, n) + np.arange(width)) % n
+        row[columns] = rng.normal(size=width)
+    U = G + 0.1 * rng.normal(size=G.shape) * ((G != 0) | (rng.random(G.shape) < 0.05))
+    return M, G, U if rng.random() < 0.4 else None
+
+
 def direct(M, G, f, g, U=None):
     """NumPy's answer."""
     U = G if U is None else U

@@ -5,7 +5,8 @@ A body has n velocities, m constraints that are eliminated with it, and a father
     M w + Uᵀ λ = f,     G w + C w_father = g,     and  + V λ  in the father's equations (V = Cᵀ in the symmetric case)
 
 In every way of elimination M stands first in the block, so that sons can add to it; in the symmetric case they do so in
-its lower triangle only. `fixed_bodies` has code of fixed size.
+its lower triangle only. Pivot rows are kept in the block, as real numbers. `body_kernels` makes kernels of this, also
+with fixed sizes.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dalembert.compile.kernel import OPTIONS, device
-from dalembert.compile.memory import vec
+from dalembert.compile.kernel import OPTIONS
 from dalembert.linalg.saddle import TINY
+
+#: limits beyond which the tree is left to a solver that can pivot freely: pivots of constraints as a fraction of their
+#: row or column, and what a son adds to its father's mass (a joint that hardly restrains the son makes this large)
+WEAK = 1e-5
+HEAVY = 1e6
 
 inlined = njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -29,9 +34,9 @@ def block_length(way: int, n: int, m: int, f: int) -> int:
         return n * n + m * n + m * m + m * f
     if way == JOINT:
         free = n - m
-        return n * n + m * n + m * f + free * (n + free + f) + 2 * m
+        return n * n + m * n + m * f + free * (n + free + f) + 3 * m + f
     s = n + m
-    return n * n + 2 * m * n + 2 * m * f + s * s + s * f + s
+    return n * n + 2 * m * n + 2 * m * f + s * s + s * f + 2 * s
 
 
 @inlined
@@ -76,7 +81,7 @@ def eliminate_definite(d, up, n, m, f):
         s = 0.0
         for j in range(n):
             s += d[g + k * n + j] * d[g + k * n + j]
-        if not s > TINY * TINY * whole:
+        if not s > WEAK * WEAK * whole:
             return n + k + 1
         inverse = 1.0 / np.sqrt(s)
         d[r + k * m + k] = inverse
@@ -93,6 +98,8 @@ def eliminate_definite(d, up, n, m, f):
             s = 0.0
             for k in range(m):
                 s += d[c + k * f + a] * d[c + k * f + b]
+            if a == b and s > HEAVY * up[a * f + a] and up[a * f + a] > 0.0:
+                return n + 1
             up[a * f + b] += s
     return 0
 
@@ -147,11 +154,11 @@ def backward_definite(d, x, above, n, m, f):
         x[j] = s * d[j * n + j]
 
 
-@device
-def eliminate_general(d, up, n, m, f, pivots, symmetric):
+@inlined
+def eliminate_general(d, up, n, m, f, symmetric):
     """LU factors K of the body's own scaled matrix, D = K⁻¹ (0, C), M_father −= V D_λ.
 
-    Block: M, G, C, U, V, K, D, scale. Returns 0, or 1 + the unknown that has no pivot.
+    Block: M, G, C, U, V, K, D, scale, pivots. Returns 0, or 1 + the unknown that has no pivot.
     """
     g = n * n
     c = g + m * n
@@ -161,6 +168,7 @@ def eliminate_general(d, up, n, m, f, pivots, symmetric):
     s = n + m
     d0 = k0 + s * s
     scale = d0 + s * f
+    pivots = scale + s
     if symmetric:
         u, v = g, c
         for i in range(n):
@@ -203,9 +211,9 @@ def eliminate_general(d, up, n, m, f, pivots, symmetric):
         largest = 0.0
         for i in range(k):
             largest = max(largest, abs(d[k0 + i * s + k]))
-        if not best > TINY * largest:
+        if not best > WEAK * largest:
             return k + 1
-        pivots[k] = row
+        d[pivots + k] = row
         if row != k:
             for j in range(s):
                 d[k0 + k * s + j], d[k0 + row * s + j] = d[k0 + row * s + j], d[k0 + k * s + j]
@@ -235,12 +243,14 @@ def eliminate_general(d, up, n, m, f, pivots, symmetric):
             total = 0.0
             for k in range(m):
                 total += d[v + k * f + a] * d[d0 + (n + k) * f + b]
+            if a == b and abs(total) > HEAVY * abs(up[a * f + a]) and up[a * f + a] != 0.0:
+                return n + 1
             up[a * f + b] -= total
     return 0
 
 
-@device
-def forward_general(d, x, above, n, m, f, pivots, symmetric):
+@inlined
+def forward_general(d, x, above, n, m, f, symmetric):
     """x := K⁻¹ (f, g); the father's right-hand side −= V λ."""
     c = n * n + m * n
     u = c + m * f
@@ -248,12 +258,13 @@ def forward_general(d, x, above, n, m, f, pivots, symmetric):
     k0 = v + m * f
     s = n + m
     scale = k0 + s * s + s * f
+    pivots = scale + s
     if symmetric:
         v = c
     for i in range(s):
         x[i] *= d[scale + i]
     for k in range(s):
-        row = pivots[k]
+        row = int(d[pivots + k])
         if row != k:
             x[k], x[row] = x[row], x[k]
     for i in range(s):
@@ -273,7 +284,7 @@ def forward_general(d, x, above, n, m, f, pivots, symmetric):
             above[a] -= d[v + k * f + a] * x[n + k]
 
 
-@device
+@inlined
 def backward_general(d, x, above, n, m, f):
     """x −= D w_father."""
     s = n + m
@@ -285,8 +296,8 @@ def backward_general(d, x, above, n, m, f):
         x[i] = total
 
 
-@device
-def eliminate_joint(d, up, n, m, f, pivots):
+@inlined
+def eliminate_joint(d, up, n, m, f):
     """(3.17a): G = (K, J), and the last n − m velocities are joint coordinates z.
 
     Block: M, G := (LU factors of K, K⁻¹ J), C := H = K⁻¹ C, B = M P with P = (−K⁻¹ J, 1), L L^T = A = Pᵀ M P, and
@@ -298,6 +309,10 @@ def eliminate_joint(d, up, n, m, f, pivots):
     b = c + m * f
     l = b + n * free
     y = l + free * free
+    pivots = y + free * f + 2 * m
+    old = pivots + m
+    for a in range(f):
+        d[old + a] = up[a * f + a]
     for i in range(n):
         for j in range(i):
             d[j * n + i] = d[i * n + j]
@@ -308,9 +323,9 @@ def eliminate_joint(d, up, n, m, f, pivots):
                 best, row = abs(d[g + i * n + k]), i
         for i in range(k):
             largest = max(largest, abs(d[g + i * n + k]))
-        if not best > TINY * largest:
+        if not best > WEAK * largest:
             return n + k + 1
-        pivots[k] = row
+        d[pivots + k] = row
         if row != k:
             for j in range(n):
                 d[g + k * n + j], d[g + row * n + j] = d[g + row * n + j], d[g + k * n + j]
@@ -380,19 +395,23 @@ def eliminate_joint(d, up, n, m, f, pivots):
                 value += d[i * n + j] * d[c + j * f + a]
             for e in range(a, f):
                 up[e * f + a] += d[c + i * f + e] * value
+    for a in range(f):
+        if up[a * f + a] > HEAVY * d[old + a] and d[old + a] > 0.0:
+            return n + 1
     return 0
 
 
-@device
-def forward_joint(d, x, above, n, m, f, pivots):
+@inlined
+def forward_joint(d, x, above, n, m, f):
     """(3.17b): x := (f − M h, with L⁻¹ Pᵀ of it in place of z; h = K⁻¹ g)."""
     free = n - m
     g = n * n
     c = g + m * n
     l = c + m * f + n * free
     y = l + free * free
+    pivots = y + free * f + 2 * m
     for k in range(m):
-        row = n + pivots[k]
+        row = n + int(d[pivots + k])
         if row != n + k:
             x[n + k], x[row] = x[row], x[n + k]
     for i in range(m):
@@ -426,8 +445,8 @@ def forward_joint(d, x, above, n, m, f, pivots):
         above[a] -= total
 
 
-@device
-def backward_joint(d, x, above, n, m, f, pivots):
+@inlined
+def backward_joint(d, x, above, n, m, f):
     """(3.17c): z, then the body's own velocities, then λ."""
     free = n - m
     g = n * n
@@ -436,6 +455,7 @@ def backward_joint(d, x, above, n, m, f, pivots):
     l = b + n * free
     y = l + free * free
     t = y + free * f
+    pivots = t + 2 * m
     for i in range(m):
         total = 0.0
         for a in range(f):
@@ -474,22 +494,6 @@ def backward_joint(d, x, above, n, m, f, pivots):
             total -= d[g + j * n + i] * x[n + j]
         x[n + i] = total
     for k in range(m - 1, -1, -1):
-        row = n + pivots[k]
+        row = n + int(d[pivots + k])
         if row != n + k:
             x[n + k], x[row] = x[row], x[n + k]
-
-
-@device
-def eliminate(own, up, n, m, f):
-    """A body of any size, by addresses; so for the other two."""
-    return eliminate_definite(vec(own, n * n + m * (n + m + f)), vec(up, f * f), n, m, f)
-
-
-@device
-def forward(own, x, above, n, m, f):
-    forward_definite(vec(own, n * n + m * (n + m + f)), vec(x, n + m), vec(above, f), n, m, f)
-
-
-@device
-def backward(own, x, above, n, m, f):
-    backward_definite(vec(own, n * n + m * (n + m + f)), vec(x, n + m), vec(above, f), n, m, f)

@@ -6,7 +6,7 @@ import numpy as np
 from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 from dalembert.linalg import lapack, lu
-from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, scale
+from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, saddle_at, scale
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -66,11 +66,11 @@ def factor(own):
     la = _at(own)
     n = la.n
     A, r, c = mat(la.A, n, n), vec(la.r, n), vec(la.c, n)
-    bad = not_finite(la)
+    bad = not_finite(saddle_at(own))
     if bad != 0:
         return bad
-    scale(la, r, c)
-    assemble(la, A, r, c)
+    scale(saddle_at(own), r, c)
+    assemble(saddle_at(own), A, r, c)
     if n >= lapack.WORTHWHILE:
         failed = lapack.factor_real(lapack.arguments_at(la.lapack), la.A, la.lapack_pivots)
         return failed if failed != 0 else rank_deficient(A, n, True)

@@ -25,6 +25,7 @@ def _external(name: str, arguments: int) -> types.ExternalFunction:
 
 _dgetrf, _zgetrf = _external("dgetrf", 6), _external("zgetrf", 6)
 _dgetrs, _zgetrs = _external("dgetrs", 9), _external("zgetrs", 9)
+_dsytrf, _dsytrs = _external("dsytrf", 8), _external("dsytrs", 9)
 
 #: what LAPACK takes by address: size, number of right-hand sides, TRANS, and a place for INFO
 ARGUMENTS = layout(arrays=["n", "one", "transposed", "info"])
@@ -66,3 +67,18 @@ def substitute_real(to, A, pivots, b):
 def substitute_complex(to, A, pivots, b):
     """A⁻¹ b in place, complex."""
     _zgetrs(to.transposed, to.n, to.one, A, to.n, pivots, b, to.n, to.info)
+
+
+@device
+def factor_symmetric(to, A, pivots, lower, work, length):
+    """L D Lᵀ in place, from the upper triangle of the C-ordered A. Returns 0, or k + 1 if pivot k vanishes."""
+    info = ivec(to.info, 1)
+    info[0] = 0
+    _dsytrf(lower, to.n, A, to.n, pivots, work, length, to.info)
+    return info[0]
+
+
+@device
+def substitute_symmetric(to, A, pivots, lower, b):
+    """A⁻¹ b in place with the factors of `factor_symmetric`."""
+    _dsytrs(lower, to.n, to.one, A, to.n, pivots, b, to.n, to.info)

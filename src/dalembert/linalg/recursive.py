@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
     from dalembert.linalg.tree import Tree
 
-LARGEST_LOOP = 2000  # constraints that may be cut: their Schur complement is a full matrix
+LARGEST_LOOPS = 20_000_000  # cut constraints × unknowns: so many numbers have to be stored
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Recursive(LinearSolver):
-    """Elimination along the kinematic tree: for long chains and large trees, with few closed loops."""
+    """Elimination along the kinematic tree: for long chains and large trees, with few closed loops.
+
+    The tree is found from the pattern. Loops are cut and closed by a Schur complement. Where a body cannot be
+    eliminated although the matrix is regular (its joint restrains only the father, say), `Sparse` takes over.
+    """
 
     def tree(self, pattern: SaddlePattern) -> Tree:
         """The bodies, joints and cuts that are found in a pattern."""
@@ -35,16 +39,12 @@ class Recursive(LinearSolver):
         from dalembert.compile.kernel import announce
 
         tree = self.tree(pattern)
-        if len(tree.cut) > LARGEST_LOOP:
+        if len(tree.cut) * pattern.n > LARGEST_LOOPS:
             raise OptionError(
-                f"Recursive cannot treat {len(tree.cut)} loop constraints (at most {LARGEST_LOOP}); use Sparse()"
+                f"Recursive needs too much memory for {len(tree.cut)} loop constraints and {pattern.n} unknowns; "
+                "use Sparse()"
             )
         with announce():
             from dalembert.linalg.recursive_kernels import recursive_memory
-        return recursive_memory(self, pattern, tree)
 
-    def weakness(self, memory: Memory, code: int) -> str:
-        pattern, tree = memory.pattern, memory.tree
-        cut = ", ".join(f"'{pattern.constraint_names[c]}'" for c in tree.cut[:4]) + ("…" if len(tree.cut) > 4 else "")
-        without = f" without the loop constraints {cut}" if cut else ""
-        return f"the tree{without} cannot be eliminated at {pattern.name(code - 1)}; use Sparse() or Dense()"
+            return recursive_memory(self, pattern, tree)  # compiles what the tree needs

@@ -2,19 +2,20 @@
 
 `data` holds the blocks one after the other, and behind them the nonzeros of the constraints that were cut. Unknowns are
 kept body by body (w, then λ) in `x`. With T the matrix of the tree and C the cut constraints, the whole matrix is
-[T C_Uᵀ; C_G 0]: its Schur complement C_G T⁻¹ C_Uᵀ closes the loops.
+[T C_Uᵀ; C_G 0]: its Schur complement C_G T⁻¹ C_Uᵀ closes the loops. If some block is singular, or nearly so, a sparse
+factorization of the whole matrix takes over (`rescue`).
 """
 
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import address_of, call2, call3, device, kernel
+from dalembert.compile.kernel import address_of, call1, call2, call3, device, kernel
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, member, vec
 from dalembert.linalg import bodies as of
 from dalembert.linalg import lu
-from dalembert.linalg.dense_kernels import rank_deficient
-from dalembert.linalg.fixed_bodies import SIZES, fixed
-from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite
+from dalembert.linalg.body_kernels import BACKWARD, COLUMNS, ELIMINATE, FIRST, FORWARD, START, addresses
+from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at, scale
+from dalembert.linalg.sparse import Sparse
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -25,19 +26,27 @@ RECORD = layout(
         "sweep",  # kernel: T⁻¹ x in place
         "data",
         "to",  # where nonzero k of M, then G, then U goes in `data`
-        "body",  # for each body: way, n, m, f, father, start of block, start of unknowns, kernels of fixed size
+        "body",  # the table of bodies: see `body_kernels`
         "careful",  # the same with way GENERAL throughout, and `careful_to`: if a matrix is not definite after all
         "careful_to",
         "unknown",  # which unknown stands at a place of x
-        "x", "pivots",
+        "x",
         # cut constraints: number, place in x of each nonzero, and the values' place in data
         "cut_row", "cut_place", "force_row", "force_place",
-        "W", "S", "S_pivots", "mu",
+        "W", "S", "S_pivots", "mu", "r", "c", "rescue",
     ],
-    wholes=["n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "definite", "cut_at"],
+    wholes=[
+        "n", "n_bodies", "n_data", "n_careful", "n_to", "n_cut", "n_cut_G", "n_cut_U", "cut_at",
+        "definite",  # `body` is in use, not `careful`
+        "rescued",  # the last matrix was left to `rescue`
+    ],
 )  # fmt: skip
 _at = member(RECORD)
-COLUMNS = 10  # of the table of bodies
+
+# limits beyond which `rescue` takes over: a loop yields hardly, compared with free bodies, or what is left without the
+# cut constraints is nearly singular and yields without end
+STIFF = 1e-6
+LIMP = 1e4
 
 
 def recursive_memory(solver, pattern, tree) -> Memory:
@@ -62,13 +71,14 @@ def recursive_memory(solver, pattern, tree) -> Memory:
     force_row, force_place = cut(pattern.force or pattern.constraint)
     unknown += [pattern.n_v + c for c in tree.cut]
     memory = new_saddle(
-        solver, pattern, RECORD, address_of(factor), address_of(solve), sweep=address_of(sweep), data=np.zeros(max(n_data, n_careful)), to=to,
-        body=body, careful=careful, careful_to=careful_to, unknown=np.array(unknown, np.int64), x=np.zeros(pattern.n),
-        pivots=np.zeros(pattern.n, np.int64), cut_row=cut_row, cut_place=cut_place, force_row=force_row,
-        force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)), S=np.zeros((n_cut, n_cut)),
-        S_pivots=np.zeros(n_cut, np.int64), mu=np.zeros(n_cut), n=pattern.n, n_bodies=len(body), n_data=n_data,
-        n_careful=n_careful, n_to=len(to), n_cut=n_cut, n_cut_G=len(cut_row), n_cut_U=len(force_row),
-        definite=1, cut_at=0,
+        solver, pattern, RECORD, address_of(factor), address_of(solve), sweep=address_of(sweep),
+        data=np.zeros(max(n_data, n_careful)), to=to, body=body, careful=careful, careful_to=careful_to,
+        unknown=np.array(unknown, np.int64), x=np.zeros(pattern.n), cut_row=cut_row, cut_place=cut_place,
+        force_row=force_row, force_place=force_place, W=np.zeros((n_cut, pattern.n - n_cut)),
+        S=np.zeros((n_cut, n_cut)), S_pivots=np.zeros(n_cut, np.int64), mu=np.zeros(n_cut), r=np.ones(pattern.n),
+        c=np.ones(pattern.n), rescue=Sparse().build(pattern), n=pattern.n, n_bodies=len(body), n_data=n_data,
+        n_careful=n_careful, n_to=len(to), n_cut=n_cut, n_cut_G=len(cut_row), n_cut_U=len(force_row), cut_at=0,
+        definite=1, rescued=0,
     )  # fmt: skip
     memory.tree = tree
     return memory
@@ -90,8 +100,9 @@ def _plan(pattern, tree, careful: bool) -> tuple[np.ndarray, np.ndarray, int]:
                 way = of.DEFINITE
             elif 0 < tree.joint_coordinates[k] == n - m:
                 way = of.JOINT
-        addresses = fixed(n, m, f)[:3] if way == of.DEFINITE and (n, m, f) in SIZES else (0, 0, 0)
-        table.append([way, n, m, f, father, start, first, *addresses])
+        up, above = (table[father][START] - start, table[father][FIRST] - first) if father >= 0 else (0, 0)
+        kernels = addresses(way, n, m, f)
+        table.append([way, n, m, f, up, start, first, *kernels, above, int(pattern.symmetric)])
         home[list(velocities)], at[list(velocities)] = k, np.arange(n)
         with_body[list(constraints)], row[list(constraints)] = k, np.arange(m)
         start += of.block_length(way, n, m, f)
@@ -139,72 +150,38 @@ def load(la, to, n):
         data[to[first + k]] += U[k]
 
 
-@device
-def eliminate(la, body):
-    """All bodies, sons first. Returns 0, or 1 + the place in x at which a block proved singular."""
-    symmetric = ivec(la.sizes, 7)[5] == 1
-    pivots = ivec(la.pivots, la.n)
-    for k in range(la.n_bodies - 1, -1, -1):
-        way, n, m, f, father, start = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4], body[k, 5]
-        own = la.data + 8 * start
-        above = la.data + 8 * body[father, 5] if father >= 0 else own
-        if body[k, 7] != 0:
-            failed = call2(body[k, 7], own, above)
-        elif way == of.DEFINITE:
-            failed = of.eliminate(own, above, n, m, f)
-        elif way == of.JOINT:
-            failed = of.eliminate_joint(vec(own, la.n_data), vec(above, f * f), n, m, f, pivots[body[k, 6] :])
-        else:
-            failed = of.eliminate_general(
-                vec(own, la.n_careful), vec(above, f * f), n, m, f, pivots[body[k, 6] :], symmetric
-            )
-        if failed != 0:
-            return body[k, 6] + failed
-    return 0
-
-
 @kernel(i8(u8, u8))
 def sweep(own, x):
     """T⁻¹ x in place; x is the address of numbers in the order of the bodies."""
     la = _at(own)
-    body = imat(la.body if la.definite == 1 else la.careful, la.n_bodies, COLUMNS)
-    symmetric = ivec(la.sizes, 7)[5] == 1
-    pivots = ivec(la.pivots, la.n)
+    table = la.body if la.definite == 1 else la.careful
+    body = imat(table, la.n_bodies, COLUMNS)
     for k in range(la.n_bodies - 1, -1, -1):
-        way, n, m, f, father = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4]
-        own, mine = la.data + 8 * body[k, 5], x + 8 * body[k, 6]
-        above = x + 8 * body[father, 6] if father >= 0 else mine
-        if body[k, 8] != 0:
-            call3(body[k, 8], own, mine, above)
-        elif way == of.DEFINITE:
-            of.forward(own, mine, above, n, m, f)
-        elif way == of.JOINT:
-            of.forward_joint(vec(own, la.n_data), vec(mine, n + m), vec(above, f), n, m, f, pivots[body[k, 6] :])
-        else:
-            of.forward_general(
-                vec(own, la.n_careful), vec(mine, n + m), vec(above, f), n, m, f, pivots[body[k, 6] :], symmetric
-            )
+        call3(body[k, FORWARD], la.data + 8 * body[k, START], x + 8 * body[k, FIRST], table + 8 * COLUMNS * k)
     for k in range(la.n_bodies):
-        way, n, m, f, father = body[k, 0], body[k, 1], body[k, 2], body[k, 3], body[k, 4]
-        own, mine = la.data + 8 * body[k, 5], x + 8 * body[k, 6]
-        above = x + 8 * body[father, 6] if father >= 0 else mine
-        if body[k, 9] != 0:
-            call3(body[k, 9], own, mine, above)
-        elif way == of.DEFINITE:
-            of.backward(own, mine, above, n, m, f)
-        elif way == of.JOINT:
-            of.backward_joint(vec(own, la.n_data), vec(mine, n + m), vec(above, f), n, m, f, pivots[body[k, 6] :])
-        else:
-            of.backward_general(vec(own, la.n_careful), vec(mine, n + m), vec(above, f), n, m, f)
+        call3(body[k, BACKWARD], la.data + 8 * body[k, START], x + 8 * body[k, FIRST], table + 8 * COLUMNS * k)
     return 0
 
 
 @device
-def close_loops(la):
+def eliminate(la):
+    """All bodies, sons first. Returns 0, or 1 + the place in x at which a block proved singular."""
+    table = la.body if la.definite == 1 else la.careful
+    body = imat(table, la.n_bodies, COLUMNS)
+    for k in range(la.n_bodies - 1, -1, -1):
+        failed = call2(body[k, ELIMINATE], la.data + 8 * body[k, START], table + 8 * COLUMNS * k)
+        if failed != 0:
+            return body[k, FIRST] + failed
+    return 0
+
+
+@device
+def close_loops(la, own):
     """W = (T⁻¹ C_Uᵀ)ᵀ and the factors of C_G T⁻¹ C_Uᵀ. Returns 0, or 1 + the place in x of a cut constraint."""
     n, n_cut = la.n - la.n_cut, la.n_cut
     W, S = mat(la.W, n_cut, n), mat(la.S, n_cut, n_cut)
-    G, row, place = vec(la.data + 8 * la.cut_at, la.n_cut_G), ivec(la.cut_row, la.n_cut_G), ivec(la.cut_place, la.n_cut_G)
+    G = vec(la.data + 8 * la.cut_at, la.n_cut_G)
+    row, place = ivec(la.cut_row, la.n_cut_G), ivec(la.cut_place, la.n_cut_G)
     symmetric = ivec(la.sizes, 7)[5] == 1
     U = G if symmetric else vec(la.data + 8 * (la.cut_at + la.n_cut_G), la.n_cut_U)
     force_row, force_place = ivec(la.force_row, la.n_cut_U), ivec(la.force_place, la.n_cut_U)
@@ -216,49 +193,78 @@ def close_loops(la):
     for k in range(la.n_cut_U):
         W[force_row[k], force_place[k]] += U[k]
     for i in range(n_cut):
-        call2(la.sweep, la.own, la.W + 8 * i * n)
+        call2(la.sweep, own, la.W + 8 * i * n)
     for k in range(la.n_cut_G):
         for j in range(n_cut):
             S[row[k], j] += G[k] * W[j, place[k]]
+    unknown, r, c = ivec(la.unknown, la.n), vec(la.r, la.n), vec(la.c, la.n)
+    scale(saddle_at(own), r, c)  # S would have diagonal 1 if the cut constraints were alone
+    for i in range(n_cut):
+        for j in range(n_cut):
+            S[i, j] *= r[unknown[n + i]] * c[unknown[n + j]]
+        for j in range(n):
+            if not abs(W[i, j]) * c[unknown[n + i]] < LIMP * c[unknown[j]]:
+                return n + i + 1
     failed = lu.factor(S, ivec(la.S_pivots, n_cut), n_cut)
-    if failed == 0:
-        failed = rank_deficient(S, n_cut, False)
+    for i in range(n_cut):
+        if failed == 0 and not abs(S[i, i]) > STIFF:
+            failed = i + 1
     return failed if failed == 0 else n + failed
+
+
+@device
+def rescue(la):
+    """Sparse factorization. Returns its code."""
+    sizes, other = ivec(la.sizes, 7), saddle_at(la.rescue)
+    other.own = la.rescue
+    copy(vec(la.M, sizes[2]), vec(other.M, sizes[2]), sizes[2])
+    copy(vec(la.G, sizes[3]), vec(other.G, sizes[3]), sizes[3])
+    copy(vec(la.U, sizes[4]), vec(other.U, sizes[4]), sizes[4])
+    return call1(other.factor, la.rescue)
+
+
+@device
+def copy(a, b, n):
+    for k in range(n):
+        b[k] = a[k]
 
 
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    bad = not_finite(la)
+    bad = not_finite(saddle_at(own))
     if bad != 0:
         return bad
     failed = 0
     while True:
         n = la.n_data if la.definite == 1 else la.n_careful
         la.cut_at = n - la.n_cut_G - (0 if ivec(la.sizes, 7)[5] == 1 else la.n_cut_U)
-        body = imat(la.body if la.definite == 1 else la.careful, la.n_bodies, COLUMNS)
         load(la, ivec(la.to if la.definite == 1 else la.careful_to, la.n_to), n)
-        failed = eliminate(la, body)
+        failed = eliminate(la)
         if failed == 0:
-            failed = close_loops(la) if la.n_cut > 0 else 0
+            failed = close_loops(la, own) if la.n_cut > 0 else 0
             break
         if la.definite == 0:
             break
         la.definite = 0  # try again without relying on it
     if failed != 0:
         la.definite = 1
-        return ivec(la.unknown, la.n)[failed - 1] + 1
+        la.rescued = 1
+        return rescue(la)
+    la.rescued = 0
     return 0
 
 
 @kernel(i8(u8, u8, u8))
 def solve(own, b, x):
     la = _at(own)
+    if la.rescued == 1:
+        return call3(saddle_at(la.rescue).solve, la.rescue, b, x)
     n = la.n - la.n_cut
     given, out, y, unknown = vec(b, la.n), vec(x, la.n), vec(la.x, la.n), ivec(la.unknown, la.n)
     for i in range(la.n):
         y[i] = given[unknown[i]]
-    call2(la.sweep, la.own, la.x)
+    call2(la.sweep, own, la.x)
     if la.n_cut > 0:
         W, mu = mat(la.W, la.n_cut, n), vec(la.mu, la.n_cut)
         G, row = vec(la.data + 8 * la.cut_at, la.n_cut_G), ivec(la.cut_row, la.n_cut_G)
@@ -267,8 +273,12 @@ def solve(own, b, x):
             mu[i] = -y[n + i]
         for k in range(la.n_cut_G):
             mu[row[k]] += G[k] * y[place[k]]
+        r, c = vec(la.r, la.n), vec(la.c, la.n)
+        for i in range(la.n_cut):
+            mu[i] *= r[unknown[n + i]]
         lu.substitute(mat(la.S, la.n_cut, la.n_cut), ivec(la.S_pivots, la.n_cut), mu, la.n_cut)
         for i in range(la.n_cut):
+            mu[i] *= c[unknown[n + i]]
             for j in range(n):
                 y[j] -= W[i, j] * mu[i]
             y[n + i] = mu[i]

@@ -35,7 +35,7 @@ SADDLE = (
 saddle_at = member(layout(arrays=SADDLE))
 
 #: pivots of the scaled matrix below this fraction of their column count as zero
-TINY = 64 * np.finfo(float).eps
+TINY = 1e-13
 
 
 def new_saddle(
@@ -187,36 +187,53 @@ def not_finite(la):
 
 @device
 def scale(la, r, c):
-    """Scales of rows and columns, r and c, that make ranks independent of units: M with unit diagonal, rows of G and U
-    with largest entry 1. They are equal in the symmetric case."""
+    """Scales of rows and columns, r and c, that make ranks independent of units: M with unit diagonal, massless
+    velocities like those that stand in the same constraints, rows of G and U with largest entry 1. They are equal in
+    the symmetric case."""
     sizes = ivec(la.sizes, 7)
     n_v, n_lam, n_m, n_g, n_u = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]
     M, mi, mj = vec(la.M, n_m), ivec(la.M_rows, n_m), ivec(la.M_columns, n_m)
     G, gi, gj = vec(la.G, n_g), ivec(la.G_rows, n_g), ivec(la.G_columns, n_g)
-    U, ui, uj = vec(la.U, n_u), ivec(la.U_rows, n_u), ivec(la.U_columns, n_u)
     for i in range(n_v + n_lam):
         r[i] = 0.0
         c[i] = 0.0
     for k in range(n_m):
         if mi[k] == mj[k]:
             r[mi[k]] += M[k]
-    for k in range(n_g):
-        c[gj[k]] = max(c[gj[k]], abs(G[k]))
+    massless = False
     for i in range(n_v):
         if r[i] != 0.0:
             r[i] = 1.0 / np.sqrt(abs(r[i]))
         else:
-            r[i] = 1.0 / c[i] if c[i] > 0.0 else 1.0
+            massless = True
+    largest_in_rows(G, gi, gj, n_g, r, r, n_v)
+    if massless:
+        for k in range(n_g):
+            if r[gj[k]] == 0.0 and r[n_v + gi[k]] > 0.0:
+                c[gj[k]] = max(c[gj[k]], abs(G[k]) / r[n_v + gi[k]])
+        for k in range(n_g):
+            if r[gj[k]] == 0.0 and r[n_v + gi[k]] == 0.0:  # no mass anywhere in this constraint
+                c[gj[k]] = max(c[gj[k]], abs(G[k]))
+        for i in range(n_v):
+            if r[i] == 0.0:
+                r[i] = 1.0 / c[i] if c[i] > 0.0 else 1.0
+        largest_in_rows(G, gi, gj, n_g, r, r, n_v)
+    for i in range(n_v):
         c[i] = r[i]
-    for k in range(n_g):
-        row = n_v + gi[k]
-        r[row] = max(r[row], abs(G[k]) * r[gj[k]])
-    for k in range(n_u):
-        row = n_v + ui[k]
-        c[row] = max(c[row], abs(U[k]) * r[uj[k]])
+    if sizes[5] == 0:
+        largest_in_rows(vec(la.U, n_u), ivec(la.U_rows, n_u), ivec(la.U_columns, n_u), n_u, r, c, n_v)
     for i in range(n_v, n_v + n_lam):
         r[i] = 1.0 / r[i] if r[i] > 0.0 else 1.0
         if sizes[5] == 1:
             c[i] = r[i]
         else:
             c[i] = 1.0 / c[i] if c[i] > 0.0 else 1.0
+
+
+@device
+def largest_in_rows(values, rows, columns, n, scales, out, n_v):
+    """out[n_v + row] = largest scaled value of the row, if that is larger than what stands there."""
+    for k in range(n):
+        size = abs(values[k]) * scales[columns[k]]
+        if size > out[n_v + rows[k]]:
+            out[n_v + rows[k]] = size

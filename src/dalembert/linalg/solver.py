@@ -91,7 +91,7 @@ class LinearSolver(Options):
     """Base of the solvers' options: frozen dataclasses."""
 
     def build(self, pattern: SaddlePattern) -> Memory:
-        """The record that kernels work with; see `saddle`. Raises OptionError if this solver cannot treat the pattern."""
+        """The record for kernels; see `saddle`. Raises OptionError if this solver cannot treat the pattern."""
         raise NotImplementedError
 
     def explain(self, memory: Memory, code: int) -> str:

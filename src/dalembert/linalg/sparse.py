@@ -8,6 +8,7 @@ of A = Q R (George and Ng, 1987).
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,15 +42,15 @@ class Sparse(LinearSolver):
 def column_order(start: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     """A fill-reducing order of the columns of a pattern in compressed columns."""
     import scipy.sparse as sp
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
+    from scipy.sparse.csgraph import reverse_cuthill_mckee, structural_rank
     from scipy.sparse.linalg import splu
 
     values = np.random.default_rng(0).uniform(1.0, 2.0, len(rows))
     A = sp.csc_matrix((values, rows, start), shape=(n, n))
-    try:
-        return np.argsort(splu(A, permc_spec="COLAMD").perm_c)
-    except RuntimeError:  # structurally singular: `factor` will say where
-        return reverse_cuthill_mckee(sp.csr_matrix(A + A.T), symmetric_mode=True).astype(np.int64)
+    if n > 0 and structural_rank(A) == n:
+        with contextlib.suppress(RuntimeError):  # these values are singular
+            return np.argsort(splu(A, permc_spec="COLAMD").perm_c)
+    return reverse_cuthill_mckee(sp.csr_matrix(A + A.T), symmetric_mode=True)  # no solution: `factor` will say why
 
 
 def fill_bound(start: np.ndarray, rows: np.ndarray, order: np.ndarray) -> tuple[int, int]:

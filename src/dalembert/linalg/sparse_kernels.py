@@ -5,7 +5,7 @@ import numpy as np
 
 from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, member, vec
-from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, scale
+from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, saddle_at, scale
 from dalembert.linalg.sparse import column_order, fill_bound
 
 i8, u8 = nb.int64, nb.uint64
@@ -42,10 +42,10 @@ def sparse_memory(solver, pattern) -> Memory:
     return new_saddle(
         solver, pattern, RECORD, address_of(factor), address_of(solve), to=to.ravel().astype(np.int64),
         A=np.zeros(len(keys)), A_start=A_start.astype(np.int64), A_row=A_row.astype(np.int64), A_at=whole(len(keys)),
-        order=order.astype(np.int64), place=whole(n), lower=np.zeros(n_L), lower_row=whole(n_L), lower_start=whole(n + 1),
-        upper=np.zeros(n_U), upper_row=whole(n_U), upper_start=whole(n + 1), pivot=np.zeros(n), r=np.ones(n), c=np.ones(n),
-        x=np.zeros(n), stack=whole(n), next=whole(n), seen=whole(n), found=whole(n), threshold=solver.threshold,
-        n=n, nnz=len(keys), n_L=n_L, n_U=n_U, known=0, analyses=0,
+        order=order.astype(np.int64), place=whole(n), lower=np.zeros(n_L), lower_row=whole(n_L),
+        lower_start=whole(n + 1), upper=np.zeros(n_U), upper_row=whole(n_U), upper_start=whole(n + 1),
+        pivot=np.zeros(n), r=np.ones(n), c=np.ones(n), x=np.zeros(n), stack=whole(n), next=whole(n), seen=whole(n),
+        found=whole(n), threshold=solver.threshold, n=n, nnz=len(keys), n_L=n_L, n_U=n_U, known=0, analyses=0,
     )  # fmt: skip
 
 
@@ -215,10 +215,10 @@ def refactor(la):
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    bad = not_finite(la)
+    bad = not_finite(saddle_at(own))
     if bad != 0:
         return bad
-    scale(la, vec(la.r, la.n), vec(la.c, la.n))
+    scale(saddle_at(own), vec(la.r, la.n), vec(la.c, la.n))
     load(la)
     if la.known == 1 and refactor(la):
         return 0

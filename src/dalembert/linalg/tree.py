@@ -2,9 +2,9 @@
 
 Bodies are the connected components of M. Where M is diagonal they are too small (x, y and phi of one body): a
 coordinate then joins the coordinate that stands in all its constraints, and coordinates in the same constraints join.
-Massless coordinates in a constraint between two bodies are joint coordinates and belong to the outer body; others
-(points without mass) are bodies of their own. Constraints between the same two bodies are a joint. A spanning tree
-hangs every body on its father; constraints that are not part of it are cut, and closed later.
+Massless coordinates in constraints between the same two bodies are joint coordinates and belong to the outer one;
+others (points without mass) are bodies of their own. Constraints between the same two bodies are a joint. A spanning
+tree hangs every body on its father; constraints that are not part of it are cut, and closed later.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def find_tree(pattern: SaddlePattern) -> Tree:
     massive = np.zeros(pattern.n_v, bool)
     massive[pattern.mass[0]] = True
     units = _massive_bodies(pattern, touched, massive)
-    nodes, attached = _place_massless(pattern, touched, massive, units)
-    return _spanning_tree(pattern, touched, massive, nodes, attached)
+    nodes, attached = _place_massless(touched, massive, units)
+    return _spanning_tree(touched, massive, nodes, attached)
 
 
 def _velocities_of_constraints(pattern: SaddlePattern) -> list[list[int]]:
@@ -100,7 +100,10 @@ def _join_to_heads(
         size[group[k]] += len(component)
         single[group[k]] &= len(component) == 1
         home.update((v, group[k]) for v in component)
-    units = sorted(set(group))
+    members: dict[int, list[int]] = {}
+    for k, g in enumerate(group):
+        members.setdefault(g, []).append(k)
+    units = sorted(members)
     above: dict[int, list[int]] = {}
     covered = dict.fromkeys(units, 0)
     for k in units:
@@ -125,65 +128,65 @@ def _join_to_heads(
             head = min(choice, key=lambda h: (len(signature[h]), -covered[h], apart(h)))
             heads.add(head)
             grown[head] += size_of[k]
-            for i, g in enumerate(group[k:], k):  # members of a unit stand behind its first
-                if g == k:
-                    group[i] = head
+            for i in members[k]:
+                group[i] = head
 
 
 def _place_massless(
-    pattern: SaddlePattern, touched: list[list[int]], massive: np.ndarray, units: list[list[int]]
+    touched: list[list[int]], massive: np.ndarray, units: list[list[int]]
 ) -> tuple[list[list[int]], list[tuple[list[int], set[int]]]]:
-    """All nodes of the graph, and the joint coordinates with the nodes between which they stand."""
+    """All nodes of the graph, and the joint coordinates with the nodes to which they may belong."""
     home = {v: k for k, body in enumerate(units) for v in body}
-    near: dict[int, set[int]] = {}
+    near: dict[int, set[int]] = {}  # bodies in any constraint of a massless coordinate, and in all of them
+    common: dict[int, set[int]] = {}
+    constraints_of: dict[int, set[int]] = {}
     between: set[int] = set()
-    count: dict[int, set[int]] = {}
     for c, velocities in enumerate(touched):
         bodies = {home[v] for v in velocities if massive[v]}
         for v in velocities:
             if not massive[v]:
                 near.setdefault(v, set()).update(bodies)
-                count.setdefault(v, set()).add(c)
+                common[v] = common.get(v, bodies) & bodies
+                constraints_of.setdefault(v, set()).add(c)
                 if len(bodies) > 1:
                     between.add(v)
-    groups: list[tuple[list[int], set[int]]] = []
+    groups: list[list[int]] = []
+    of_constraint: dict[int, int] = {}  # the last group that stands in a constraint
+    place = lambda v: (near.get(v), common.get(v))  # noqa: E731
     for v in np.flatnonzero(~massive).tolist():
-        bodies = near.get(v, set())
-        last = groups[-1] if groups else None
-        if last and bodies and last[1] == bodies and last[0][-1] == v - 1 and len(last[0]) < LARGEST:
-            last[0].append(v)
-        else:
-            groups.append(([v], bodies))
+        known = [of_constraint[c] for c in sorted(constraints_of.get(v, ())) if c in of_constraint]
+        if near.get(v) and groups and groups[-1][-1] == v - 1:
+            known.append(len(groups) - 1)
+        k = next((k for k in known if place(groups[k][0]) == place(v) and len(groups[k]) < LARGEST), len(groups))
+        if k == len(groups):
+            groups.append([])
+        groups[k].append(v)
+        of_constraint.update((c, k) for c in constraints_of.get(v, ()))
     nodes, attached = list(units), []
-    for group, bodies in groups:
-        constraints = set().union(*(count.get(v, set()) for v in group))
-        if between.intersection(group) or (len(bodies) == 1 and len(constraints) > len(group)):
-            attached.append((group, bodies))
+    for group in groups:
+        constraints = set().union(*(constraints_of.get(v, set()) for v in group))
+        bodies, shared = near.get(group[0], set()), common.get(group[0], set())
+        if shared and (between.intersection(group) or (len(bodies) == 1 and len(constraints) > len(group))):
+            attached.append((group, shared))
         else:
             nodes.append(group)
     return nodes, attached
 
 
-def _spanning_tree(
-    pattern: SaddlePattern, touched: list[list[int]], massive: np.ndarray, nodes: list[list[int]], attached: list
-) -> Tree:
+def _spanning_tree(touched: list[list[int]], massive: np.ndarray, nodes: list[list[int]], attached: list) -> Tree:
     home = {v: k for k, node in enumerate(nodes) for v in node}
-    own: list[list[int]] = [[] for _ in nodes]  # constraints of one body alone: with the ground, or normalizations
+    grounded = [0] * len(nodes)  # constraints of one body alone
     edges: dict[tuple[int, int], list[int]] = {}
-    cut: list[int] = []
-    late: list[int] = []  # constraints of joint coordinates alone
     for c, velocities in enumerate(touched):
         ends = sorted({home[v] for v in velocities if v in home})
         if len(ends) == 1:
-            own[ends[0]].append(c)
+            grounded[ends[0]] += 1
         elif len(ends) == 2:
             edges.setdefault((ends[0], ends[1]), []).append(c)
-        else:
-            (cut if ends else late).append(c)
     neighbours = _fewest_cut(edges, len(nodes))
     has_mass = [bool(massive[node[0]]) for node in nodes]
     father, depth = [-2] * len(nodes), [0] * len(nodes)
-    for root in sorted(range(len(nodes)), key=lambda k: (not has_mass[k], -len(own[k]), k)):
+    for root in sorted(range(len(nodes)), key=lambda k: (not has_mass[k], -grounded[k], k)):
         if father[root] != -2:
             continue
         father[root] = -1
@@ -202,24 +205,33 @@ def _spanning_tree(
         members[outer] += group
         n_joint[outer] += len(group)
         home.update((v, outer) for v in group)
-    joints: list[list[int]] = [[] for _ in nodes]
-    for (a, b), constraints in edges.items():
-        son = b if father[b] == a else a
-        if father[son] != (a if son == b else b) or len(constraints) > len(members[son]):
-            cut += constraints
-        else:
-            joints[son] += constraints
-    for k, constraints in enumerate(own):
-        if father[k] >= 0 and len(constraints) + len(joints[k]) > len(members[k]):
-            cut += constraints  # a second connection with the ground
-        else:
-            joints[k] += constraints
-    for c in late:
-        if touched[c]:
-            joints[home[touched[c][0]]].append(c)
-        else:
-            cut.append(c)
+    joints, cut = _place_constraints(touched, home, father, members)
     return _labelled(members, n_joint, father, joints, cut)
+
+
+def _place_constraints(
+    touched: list[list[int]], home: dict[int, int], father: list[int], members: list[list[int]]
+) -> tuple[list[list[int]], list[int]]:
+    """Constraints of each body, alone or with its father; all others, and those that are too many, are cut."""
+    joints: list[list[int]] = [[] for _ in members]
+    own: list[list[int]] = [[] for _ in members]
+    cut: list[int] = []
+    for c, velocities in enumerate(touched):
+        ends = {home[v] for v in velocities}
+        son = next((k for k in ends if len(ends) == 1 or (len(ends) == 2 and father[k] in ends)), None)
+        if son is None:
+            cut.append(c)
+        else:
+            (own if len(ends) == 1 else joints)[son].append(c)
+    for k, size in enumerate(map(len, members)):
+        if len(joints[k]) > size:
+            cut += joints[k]
+            joints[k] = []
+        if father[k] >= 0 and len(joints[k]) + len(own[k]) > size:
+            cut += own[k]  # a second connection with the ground
+        else:
+            joints[k] += own[k]
+    return joints, cut
 
 
 def _fewest_cut(edges: dict[tuple[int, int], list[int]], n: int) -> list[list[int]]:

@@ -1,0 +1,121 @@
+"""Kernels for one body, compiled when a tree needs them: for any size, or with unrolled loops for usual sizes.
+
+They take the address of the body's block, in the sweeps that of its part of x, and that of its row in the table of
+bodies.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numba as nb
+
+from dalembert.compile.kernel import address_of, kernel
+from dalembert.compile.memory import ivec, vec
+from dalembert.linalg import bodies
+from dalembert.linalg.bodies import DEFINITE, GENERAL, JOINT
+
+i8, u8 = nb.int64, nb.uint64
+
+#: columns of the table of bodies; UP and ABOVE lead from the body to the block and the unknowns of its father
+WAY, N, M, F, UP, START, FIRST, ELIMINATE, FORWARD, BACKWARD, ABOVE, SYMMETRIC, COLUMNS = range(13)
+
+#: (n, m, f) of bodies with fixed code: points, planar bodies, spatial ones with ball joints and hinges; with joint
+#: coordinates: planar and spatial hinges
+SIZES = {
+    DEFINITE: {(2, 1, 2), (3, 1, 3), (3, 2, 3), (6, 3, 6), (6, 5, 6)},
+    JOINT: {(4, 3, 4), (7, 6, 7)},
+    GENERAL: set(),
+}
+
+
+@functools.cache
+def addresses(way: int, n: int, m: int, f: int) -> tuple[int, int, int]:
+    """Of the kernels that eliminate a body, and carry right-hand sides down and solutions up the tree."""
+    size = (n, m, f) if (n, m, f) in SIZES[way] else (0, 0, 0)
+    return tuple(address_of(k) for k in _kernels(way, size))
+
+
+@functools.cache
+def _kernels(way: int, size: tuple[int, int, int]) -> tuple[Any, Any, Any]:
+    if way == DEFINITE:
+        return _definite(*size)
+    return _joint(*size) if way == JOINT else _general()
+
+
+def _definite(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
+    """For any size if n0 = 0."""
+
+    @kernel(i8(u8, u8))
+    def eliminate(own, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        return bodies.eliminate_definite(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+
+    @kernel(i8(u8, u8, u8))
+    def forward(own, x, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        bodies.forward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        return 0
+
+    @kernel(i8(u8, u8, u8))
+    def backward(own, x, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        bodies.backward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        return 0
+
+    return eliminate, forward, backward
+
+
+def _joint(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
+    """For any size if n0 = 0."""
+
+    @kernel(i8(u8, u8))
+    def eliminate(own, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        return bodies.eliminate_joint(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+
+    @kernel(i8(u8, u8, u8))
+    def forward(own, x, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        bodies.forward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        return 0
+
+    @kernel(i8(u8, u8, u8))
+    def backward(own, x, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
+        bodies.backward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        return 0
+
+    return eliminate, forward, backward
+
+
+def _general() -> tuple[Any, Any, Any]:
+    @kernel(i8(u8, u8))
+    def eliminate(own, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = of[N], of[M], of[F]
+        return bodies.eliminate_general(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f, of[SYMMETRIC] == 1)
+
+    @kernel(i8(u8, u8, u8))
+    def forward(own, x, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = of[N], of[M], of[F]
+        above = vec(x + 8 * of[ABOVE], f)
+        bodies.forward_general(vec(own, n * n), vec(x, n + m), above, n, m, f, of[SYMMETRIC] == 1)
+        return 0
+
+    @kernel(i8(u8, u8, u8))
+    def backward(own, x, row):
+        of = ivec(row, COLUMNS)
+        n, m, f = of[N], of[M], of[F]
+        bodies.backward_general(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        return 0
+
+    return eliminate, forward, backward
