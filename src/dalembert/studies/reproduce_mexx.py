@@ -365,6 +365,6 @@ def _turn_of_the_top_insulator() -> Section:
     return Section(
         title="Section 5.4: first maximal displacement of the top insulator (N = 32), tolerance 1e-5",
         table=_aligned(("published", "exact", "ours", "relative error", "output points"), [(cells, "")], left=0),
-        remark="Root of phi33', which stays within rounding errors of zero until the motion arrives there. The switching\n"
-        "function counts as zero up to 1e-6. Output: positions at 5 points within each step.",
+        remark="Root of phi33', which stays within rounding errors of zero until the motion arrives there. The event\n"
+        "counts values up to 1e-6 as zero. Output: positions at 5 points within each step.",
     )

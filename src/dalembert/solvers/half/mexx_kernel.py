@@ -92,17 +92,20 @@ def clear_friction(state, la):
 
 @device
 def too_fast(state, x, h, a):
-    """Whether velocities change by more than twice themselves in a small step: the step is too long to be stable.
+    """Whether a small step changes velocities by more than twice what they are: it is too long to be stable.
 
-    Changes within the tolerance do not count: at rest there are rounding errors only.
+    The larger of the velocities before and after two small steps counts, so that turning back is no reason; changes
+    within the tolerance are none either, as at rest there are rounding errors only.
     """
-    n_p, weight = state.n_p, vec(state.weight, state.n)
-    change, size = 0.0, 0.0
+    n_p, weight, start = state.n_p, vec(state.weight, state.n), vec(state.x, state.n)
+    change, before, after = 0.0, 0.0, 0.0
     for i in range(state.n_v):
-        c, v = h * a[i] / weight[n_p + i], x[n_p + i] / weight[n_p + i]
+        w = weight[n_p + i]
+        c, v0, v2 = h * a[i] / w, start[n_p + i] / w, x[n_p + i] / w
         change += c * c
-        size += v * v
-    return change > 4.0 * size and change > state.n_v
+        before += v0 * v0
+        after += v2 * v2
+    return change > 4.0 * max(before, after) and change > state.n_v
 
 
 @device
