@@ -13,6 +13,7 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import (
     FunctionFailed,
+    InconsistentInitialValues,
     OptionError,
     SimulationError,
     SingularMatrix,
@@ -254,6 +255,11 @@ class HalfStepper:
             )
         if why == core.NOT_PROJECTED:
             worst = self._worst_constraint()
+            if state.first == 1:
+                return InconsistentInitialValues(
+                    f"the start values at t = {t:.9g} are too far from the position constraints to be projected onto "
+                    f"them, worst is {worst}: give better ones, or leave initial_values='correct'"
+                )
             return StepSizeTooSmall(
                 f"{size}: the projection onto the position constraints does not converge, worst is {worst}. Start "
                 "values that violate the constraints, or a singular position, may be the reason."
