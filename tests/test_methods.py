@@ -28,7 +28,9 @@ def test_reference_values(name, method):
 
 
 @pytest.mark.parametrize("name", DESCRIPTOR)
-@pytest.mark.parametrize(("method", "allowed"), [(da.Hem5(), (5e-5, 5e-8)), (da.Rkf45(), DEFAULT)])
+@pytest.mark.parametrize(
+    ("method", "allowed"), [(da.Hem5(), (5e-5, 5e-8)), (da.Rkf45(), DEFAULT), (da.Mexx(), (2e-3, 2e-6))]
+)
 def test_reference_values_of_half_explicit_methods(name, method, allowed):
     problem = da.problems.catalogue()[name]()
     solutions = [problem.simulate(method=method, rtol=tol, atol=tol) for tol in (1e-6, 1e-9)]

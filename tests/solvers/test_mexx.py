@@ -26,7 +26,7 @@ def fine():
 
 
 def test_table_of_the_cable_drum():
-    """Steps within 30 %; the standard discretization degrades with friction and fails beyond 1, the modified does not."""
+    """Steps within 30 %; the standard discretization degrades with friction and fails beyond 1, the other does not."""
     for run in paper.drum():
         discretization, friction = run.label
         if discretization == "standard" and float(friction) > 1:
@@ -135,7 +135,7 @@ def test_order_is_the_number_of_rows(max_order, fine):
     ],
 )
 def test_order_with_friction(force, expected):
-    """The modified discretization keeps the order if forces are linear in the multipliers; the standard one loses it."""
+    """The modified discretization keeps the order if forces are linear in multipliers; the standard one loses it."""
     model, start = pendulum(force=force), dict(p0=[0.6, -0.8], v0=[0.8, 0.6])
     reference = da.simulate(model, (0, 0.5), method=da.Radau5(), rtol=1e-13, atol=1e-13, **start)
     errors = {}
@@ -206,9 +206,7 @@ def test_python_forces_with_friction():
 
 def test_dynamics_that_read_multipliers():
     model = pendulum(r=["heat"], dynamics=lambda s: [0.01 * s.lam1**2 - s.heat])
-    ends = [
-        da.simulate(model, (0, 2), p0=[1, 0], r0=[0.5], method=m, rtol=1e-9, atol=1e-9) for m in ("mexx", "radau5")
-    ]
+    ends = [da.simulate(model, (0, 2), p0=[1, 0], r0=[0.5], method=m, rtol=1e-9, atol=1e-9) for m in ("mexx", "radau5")]
     np.testing.assert_allclose(ends[0].r[-1], ends[1].r[-1], atol=1e-5)
 
 

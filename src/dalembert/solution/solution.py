@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: vectors without which residuals cannot be computed, by level
+NEEDED = {
+    "position": ("p", "s"),
+    "velocity": ("p", "v", "s"),
+    "invariant": ("p", "v", "s"),
+    "acceleration": ("p", "v", "r", "w", "s", "lam", "mu"),
+    "constraints": ("x",),
+}
+
+
 class Solution(StateView):
     """The result of a simulation.
 
@@ -135,7 +145,7 @@ class Solution(StateView):
         from dalembert.solution.residuals import constraint_residual
 
         model = self._needed_model("residuals")
-        return constraint_residual(model, level, self.t, self._model_vectors(level == "acceleration"))
+        return constraint_residual(model, level, self.t, self._model_vectors(*NEEDED.get(level, ())))
 
     def max_residual(self, level: str) -> float:
         """The largest absolute value of `residual(level)`; 0 if there is no such constraint."""
@@ -148,30 +158,27 @@ class Solution(StateView):
         """
         from dalembert.solution.residuals import accelerations
 
-        return accelerations(self._needed_model("accelerations"), self.t, self._model_vectors(True))
+        return accelerations(self._needed_model("accelerations"), self.t, self._model_vectors(*NEEDED["acceleration"]))
 
     def _needed_model(self, what: str) -> Model:
         if self.model is None:
             raise DalembertError(f"{what} need the model, and this result has none; use Solution.load(path, model=...)")
         return self.model
 
-    def _model_vectors(self, all_needed: bool) -> dict[str, np.ndarray]:
-        """Each vector of the model with a column for each time."""
+    def _model_vectors(self, *needed: str) -> dict[str, np.ndarray]:
+        """Each vector of the model with a column for each time; NaN for those that this result has not."""
         values = {}
         for kind in self.model.graph.vectors:
-            names = self.model.names(kind)
-            missing = [name for name in names if name not in self._names.get(kind, ())]
-            if self.partial and missing and (all_needed or kind not in ("lam", "mu", "r", "w")):
+            names, known = self.model.names(kind), self._names.get(kind, ())
+            missing = [name for name in names if name not in known]
+            if missing and kind in needed:
                 listed = f"{', '.join(missing[:3])}{', …' if len(missing) > 3 else ''}"
-                raise OptionError(f"this needs {listed}, which Output(components=...) did not keep in this result")
-            if kind in self._slices and missing:
+                why = "Output(components=...) did not keep them" if self.partial else "the method does without"
+                raise OptionError(f"this result has no values of {kind} ({listed}), which are needed here: {why}")
+            if missing or kind not in self._slices:
                 values[kind] = np.full((len(names), len(self.t)), np.nan)
-            elif kind in self._slices:
-                values[kind] = np.ascontiguousarray(self.x[:, self._slices[kind]].T)
-            elif names and all_needed:
-                raise OptionError(f"this result has no values of {kind} ({', '.join(names)}); accelerations need them")
             else:
-                values[kind] = np.full((len(names), len(self.t)), np.nan)
+                values[kind] = np.ascontiguousarray(self.x[:, self._slices[kind]].T)
         return values
 
     # -- export ----------------------------------------------------------------------------------------------------
