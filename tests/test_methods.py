@@ -10,6 +10,7 @@ import dalembert as da
 PROBLEMS = sorted(da.problems.catalogue())
 # half-explicit methods have neither auxiliary variables nor contact points
 DESCRIPTOR = [name for name in PROBLEMS if name not in ("ball_in_ellipse", "motor_pendulum")]
+FRICTION = ("cable_drum",)  # forces that depend on multipliers
 METHODS = {f"radau5 {f}": da.Radau5(formulation=f) for f in ("index1", "index2", "index3", "ggl", "baumgarte")}
 
 # mixed error allowed at rtol = atol = 1e-6 and 1e-9; index 3 controls velocities and multipliers less (weights h, h²)
@@ -27,9 +28,16 @@ def test_reference_values(name, method):
     assert tight < loose
 
 
-@pytest.mark.parametrize("name", DESCRIPTOR)
+HALF_EXPLICIT = [(da.Hem5(), (5e-5, 5e-8)), (da.Rkf45(), DEFAULT), (da.Mexx(), (2e-3, 2e-6))]
+
+
 @pytest.mark.parametrize(
-    ("method", "allowed"), [(da.Hem5(), (5e-5, 5e-8)), (da.Rkf45(), DEFAULT), (da.Mexx(), (2e-3, 2e-6))]
+    ("name", "method", "allowed"),
+    [
+        (name, method, allowed)
+        for name, (method, allowed) in itertools.product(DESCRIPTOR, HALF_EXPLICIT)
+        if name not in FRICTION or isinstance(method, da.Mexx)
+    ],
 )
 def test_reference_values_of_half_explicit_methods(name, method, allowed):
     problem = da.problems.catalogue()[name]()

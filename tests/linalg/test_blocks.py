@@ -16,7 +16,7 @@ KINDS = {"lu": LU, "qr": QR, "svd": SVD}
 @kernel(nb.int64(reference(BLOCK), nb.int64, nb.float64, nb.float64[::1], nb.float64[::1]))
 def decompose_and_solve(blocks, kind, threshold, b, out):
     block = blocks[0]
-    rank = decompose_block(block, kind, threshold)
+    rank = decompose_block(block, kind, threshold, True, 1.0)
     solve_block(block, kind, b, out)
     return rank
 

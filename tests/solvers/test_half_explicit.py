@@ -166,12 +166,30 @@ def test_no_constraints_and_no_multipliers(method):
     np.testing.assert_allclose(sol["q"], np.cos(2 * sol.t), atol=1e-7)
 
 
-@every
-@pytest.mark.parametrize("solver", [da.Dense(), da.Compiled(), None])
-def test_linear_solvers_agree(method, solver):
-    problem = da.problems.andrews()
+SOLVERS = [
+    da.Dense(), da.Compiled(), da.RangeSpace(), da.Block(), da.Sparse(), da.Recursive(), da.Auto(), None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("problem", [da.problems.andrews(), da.problems.heavy_top(t_end=0.2)], ids=lambda p: p.name)
+@before_multipliers
+def test_linear_solvers_agree(method, problem, solver):
     chosen = type(method)(linear_solver=solver)
-    assert problem.error(problem.simulate(method=chosen, rtol=1e-9, atol=1e-9)) < 1e-6
+    sol = problem.simulate(method=chosen, rtol=1e-9, atol=1e-9)
+    other = problem.simulate(method=method, rtol=1e-9, atol=1e-9)
+    assert abs(sol.stats.accepted - other.stats.accepted) <= 2
+    np.testing.assert_allclose(sol.p[-1], other.p[-1], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sol.lam[-1], other.lam[-1], rtol=0, atol=1e-6 * np.abs(sol.lam).max())
+    assert sol.max_residual("velocity") < 1e-10
+
+
+@pytest.mark.parametrize("solver", [da.Symmetric(), da.ConjugateGradient()])
+def test_symmetric_solvers_serve_methods_on_acceleration_level(solver):
+    problem = da.problems.andrews()
+    assert problem.error(problem.simulate(method=da.Rkf45(linear_solver=solver), rtol=1e-9, atol=1e-9)) < 1e-6
+    with pytest.raises(da.OptionError, match="symmetric"):  # U is not G in the stages of HEM5
+        problem.simulate(method=da.Hem5(linear_solver=solver))
 
 
 @every

@@ -96,10 +96,10 @@ def test_positions_alone_need_fewer_steps():
 
 
 def inner_errors(model, t_end, steps, method, reference, start):
-    """Largest errors of dense output inside of the steps, without the first two (multipliers need history)."""
+    """Largest errors of dense output inside of the steps, without the first five (multipliers need history)."""
     h = t_end / steps
     sol = fixed_steps(model, t_end, steps, method, **start)
-    t = ((np.arange(2, steps)[:, None] + [0.13, 0.37, 0.5, 0.71, 0.9]) * h).ravel()
+    t = ((np.arange(5, steps)[:, None] + [0.13, 0.37, 0.5, 0.71, 0.9]) * h).ravel()
     true, got = reference.at(t), sol.at(t)
     return [np.abs(getattr(got, k) - getattr(true, k)).max() for k in ("p", "v", "r", "lam") if getattr(got, k).size]
 
@@ -107,7 +107,7 @@ def inner_errors(model, t_end, steps, method, reference, start):
 @pytest.mark.parametrize("method", [da.Hem5(), da.Rkf45()])
 @pytest.mark.parametrize("which", ["pendulum", "heavy_top", "motor"])
 def test_dense_output_has_the_order_of_the_method(which, method):
-    """p, v and r: 5, also if p' is not v; multipliers: 4."""
+    """Also if p' is not v, and for r and the multipliers."""
     if which == "motor":
         model, start, t_end, steps = motor(), dict(MOTOR, v0=[0.95, 0.5625]), 1.0, (40, 80)
     else:
@@ -116,8 +116,7 @@ def test_dense_output_has_the_order_of_the_method(which, method):
         t_end, steps = {"pendulum": (2.0, (80, 160)), "heavy_top": (0.1, (100, 200))}[which]
     reference = da.simulate(model, (0, t_end), method=da.Hem5(), rtol=1e-12, atol=1e-12, max_step=t_end / 3000, **start)
     order = orders(np.array([inner_errors(model, t_end, n, method, reference, start) for n in steps]))[0]
-    assert (order[:-1] > 4.7).all(), order
-    assert order[-1] > 3.7, order
+    assert (order > 4.7).all(), order
 
 
 def test_dense_output_of_multipliers_in_the_first_steps():

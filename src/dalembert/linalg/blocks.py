@@ -6,7 +6,7 @@ Each gives, for A x = b, a particular solution and a basis K of the null space o
              part, and K is the identity on the independent rows
     SVD      minimum-norm solution and orthonormal K; the rank may be smaller than r (redundant rows)
 
-Rows are equilibrated first, so that ranks do not depend on the units of the constraints.
+Rows are usually equilibrated first, so that ranks do not depend on the units of the constraints.
 """
 
 import llvmlite.binding as llvm
@@ -69,17 +69,30 @@ def clear(block):
 
 
 @device
-def decompose_block(block, kind, threshold):
-    """Factor A in place and form K. Returns the rank: pivots or singular values above threshold × the largest."""
-    equilibrate(block)
+def decompose_block(block, kind, threshold, by_rows, factor):
+    """Factor A in place and form K. Returns the rank: pivots or singular values above threshold × the largest.
+
+    Every row is scaled to maximum 1 first, or all of them by one factor.
+    """
+    factor_block(block, kind, threshold, by_rows, factor)
+    if kind != SVD:
+        null_space_of_factors(block)
+    return block.rank
+
+
+@device
+def factor_block(block, kind, threshold, by_rows, factor):
+    """`decompose_block`, but K is formed for the SVD only. Returns the rank."""
+    if by_rows:
+        equilibrate(block)
+    else:
+        scale_all(block, factor)
     if kind == LU:
         factor_full_pivoting(block, threshold)
     elif kind == QR:
         factor_householder(block, threshold)
     else:
         factor_singular_values(block, threshold)
-    if kind != SVD:
-        null_space_of_factors(block)
     return block.rank
 
 
@@ -94,6 +107,16 @@ def equilibrate(block):
         scale[i] = 1.0 / largest if largest > 0.0 else 1.0
         for j in range(block.columns):
             A[i, j] *= scale[i]
+
+
+@device
+def scale_all(block, factor):
+    """Scale all rows by one factor."""
+    A, scale = mat(block.A, block.rows, block.columns), vec(block.scale, block.rows)
+    for i in range(block.rows):
+        scale[i] = factor
+        for j in range(block.columns):
+            A[i, j] *= factor
 
 
 @device

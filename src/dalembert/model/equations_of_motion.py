@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.model.base import Model, check_names
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe
+from dalembert.model.structure import Structure, broken_promises, find_structure
 
 #: The vectors of the state, in the order used everywhere.
 KINDS = ("p", "v", "r", "w", "s", "lam", "mu")
@@ -52,6 +53,9 @@ class EquationsOfMotion(Model):
         Names of the holonomic and nonholonomic constraints' multipliers.
     velocity_constraints, acceleration_constraints : callable, optional
         Your own g^I and (g^II, h^I); checked against the derived ones. `s.a` is v'.
+    autonomous, constant_mass : bool, optional
+        Promises for functions that cannot be traced; of all others `model.structure` knows it. A Python function for a
+        diagonal mass returns a vector.
 
     Examples
     --------
@@ -92,6 +96,8 @@ class EquationsOfMotion(Model):
         mu: Sequence[str] | None = None,
         velocity_constraints: Any = None,
         acceleration_constraints: Any = None,
+        autonomous: bool | None = None,
+        constant_mass: bool | None = None,
         name: str = "model",
     ):
         faults: list[str] = []
@@ -134,8 +140,18 @@ class EquationsOfMotion(Model):
         self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
         self._set_vector("acceleration_constraints", acceleration_constraints, n_lam + n_mu, faults)
         self._check_structure(faults)
+        if not faults:
+            graph.promises = frozenset(
+                promise for promise, given in (("autonomous", autonomous), ("constant mass", constant_mass)) if given
+            )
+            faults.extend(broken_promises(graph))
         if faults:
             raise ModelError(f"model '{name}' has faults", faults)
+
+    @property
+    def structure(self) -> Structure:
+        """Whether the model is autonomous, and whether its mass matrix is diagonal or full, constant or varying."""
+        return find_structure(self.graph)
 
     def __repr__(self) -> str:
         parts = []
@@ -241,10 +257,7 @@ class EquationsOfMotion(Model):
             if function.traced:
                 function = ModelFunction("mass", (n, n), 2, ca.diag(ca.vec(function.sx)))
             else:
-                diagonal = function.python
-                function = ModelFunction(
-                    "mass", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason
-                )
+                function = ModelFunction("mass", (n, 1), 1, None, function.python, function.reason)
         elif (rows, columns) != (n, n):
             got = f"{rows} values" if columns == 1 else f"a {rows}×{columns} matrix"
             faults.append(
@@ -269,7 +282,7 @@ class EquationsOfMotion(Model):
                 matrix = None
                 with contextlib.suppress(Exception):  # it need not be defined everywhere
                     found = call_with_numbers(function.python, graph.sample_points(("p", "s"), {})[seed])
-                    skew, matrix = found - found.T, found
+                    skew, matrix = found - found.T if found.ndim == 2 else np.zeros(0), found
             if matrix is None or not np.isfinite(matrix).all():
                 continue
             if np.abs(skew).max(initial=0) > 1e-9 * np.abs(matrix).max(initial=0):

@@ -49,6 +49,7 @@ class Graph:
     inputs: Sequence[str]
     functions: dict[str, ModelFunction] = field(default_factory=dict)
     externals: dict[tuple[str, str], External] = field(default_factory=dict)
+    promises: frozenset[str] = frozenset()  # "autonomous", "constant mass": for functions that cannot be traced
 
     def __post_init__(self) -> None:
         self.t = ca.SX.sym("t")
@@ -188,7 +189,10 @@ class Graph:
     def value(self, role: str) -> ca.SX:
         """The function's value: its traced expression or external symbols in its shape."""
         function = self.functions[role]
-        return function.sx if function.traced else self.external(role, "value", function.shape)
+        if function.traced:
+            return function.sx
+        value = self.external(role, "value", function.shape)
+        return ca.diag(value) if role == "mass" and function.ndim == 1 else value
 
     def external(self, role: str, what: str, shape: tuple[int, int]) -> ca.SX:
         """External symbols for `what` of an untraceable function, made at first use."""

@@ -42,7 +42,8 @@ class System:
         """Whether E depends neither on x nor on t, parameters or inputs that move."""
         graph = self.model.graph
         moving = ca.vertcat(self.x, graph.t, graph.u, graph.du, graph.ddu)
-        return not ca.depends_on(self.leading, moving) and not graph.externals_in(self.leading)
+        known = all(b.role == "mass" and "constant mass" in graph.promises for b in graph.externals_in(self.leading))
+        return known and not ca.depends_on(self.leading, moving)
 
     @cached_property
     def differential(self) -> np.ndarray:

@@ -62,7 +62,7 @@ def simulate(
         ``lambda s: [...]``: residuals that shall vanish at the start beside all constraints; see
         `consistent_initial_values`.
     method : str or options object
-        ``"auto"``, ``"radau5"``, or e.g. ``Radau5(formulation="index2")``.
+        ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
         Tolerances of the local error.
     t_eval : array or Output, optional

@@ -51,6 +51,7 @@ class Geoms(RadauOptions):
     selector: str = "every"  # selectors with every Jacobian, or "adaptive": kept while the pivots stay
     corrections: int = 3  # of the constraints at accepted points at most, where Newton's method left enough of them
     singular: str = "stop"  # at singular positions, or "step over" isolated ones on the branch of the motion
+    scaling: str = "rows"  # constraints: each row to maximum 1, by 1/h ("step"), or "none"
     accelerations: str = "auto"  # v' in the constraints: "eliminated" by M⁻¹ or an "unknown" (semi-definite M)
     jacobian_rate: float = 1e-2  # as in `RadauOptions`; new blocks cost more here than factors for a new step size
     rank_threshold: float = 1e-11  # pivots and singular values below this fraction of the largest count as zero
@@ -65,6 +66,7 @@ class Geoms(RadauOptions):
         one_of("differential", self.differential, ("lu", "qr"))
         one_of("selector", self.selector, ("every", "adaptive"))
         one_of("singular", self.singular, ("stop", "step over"))
+        one_of("scaling", self.scaling, ("rows", "step", "none"))
         one_of("accelerations", self.accelerations, ("auto", "eliminated", "unknown"))
         require(self.corrections >= 0, f"corrections={self.corrections} must not be negative")
         require(0 < self.rank_threshold < 1, f"rank_threshold={self.rank_threshold} must lie between 0 and 1")

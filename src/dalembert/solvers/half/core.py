@@ -450,6 +450,13 @@ def why_to_return(state, buffer):
 
 
 @device
+def open_step(state, la):
+    """Count an attempt; iterative solvers may take a new preconditioner."""
+    add(state, Count.STEPS, 1)
+    ivec(la.sizes, 7)[6] = 1
+
+
+@device
 def set_next_step(state, h_new):
     """The next step size, within max_step, min_step and the end of the interval; sets `last`."""
     direction = 1.0 if state.t_end >= state.t else -1.0

@@ -8,11 +8,10 @@ from dalembert.linalg.saddle import saddle_at
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import scan_type
 from dalembert.solvers.half import core, interpolation
-from dalembert.solvers.half.core import FINE, add
+from dalembert.solvers.half.core import FINE
 from dalembert.solvers.half.runge_kutta import combine, finish_step
 from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import i8
-from dalembert.solvers.status import Count
 
 STAGES = 8
 C = np.array([0.0, 0.1, 0.15, 0.3614787346573635, 0.08535584335486351, 0.5, 0.8, 1.0, 1.0])
@@ -135,7 +134,7 @@ def hem5(states, ports, buffer, scan):
         code = core.why_to_return(state, buffer)
         if code >= 0:
             return code
-        add(state, Count.STEPS, 1)
+        core.open_step(state, la)
         outcome = take_stages(state, ports, la)
         error = error_norm(state) if outcome == FINE else 0.0
         code = finish_step(state, ports, la, buffer, scan, outcome, error, 0.2)

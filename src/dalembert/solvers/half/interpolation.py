@@ -6,8 +6,8 @@ Values and rates at both ends of a step give cubics for p, v and r. One more con
   nothing.
 - Otherwise, and for r, the rates at one inner point, evaluated on the cubics [1]_.
 
-Multipliers go through their values at the ends, at that inner point, and at earlier points: a polynomial of degree
-up to 3.
+Multipliers go through their values at the ends and at up to four earlier points: a polynomial of degree up to 5. The
+inner point, whose multipliers have the error of the cubics, only helps as long as there are no two earlier ones.
 
 References
 ----------
@@ -27,8 +27,8 @@ INNER = -(3.0 - np.sqrt(3.0)) / 6.0
 SLOPE = 2.0 * INNER * (1.0 + INNER) * (1.0 + 2.0 * INNER)
 #: earlier points nearer than this fraction of the step are not used: differences would be noise
 NEAREST = 0.2
-#: nodes of the multipliers' polynomial
-NODES = 4
+#: nodes of the multipliers' polynomial, and earlier points among them
+NODES, PAST = 6, 4
 
 # fields that a method with this dense output adds to its record
 ARRAYS = (
@@ -45,8 +45,8 @@ def own_arrays(compiled) -> dict[str, np.ndarray]:
     n, n_d, n_m = compiled.form.n, compiled.rates.n_out, len(compiled.form.constraint_names)
     return dict(
         raw=np.zeros(len(compiled.form.model.names("p"))), inner=np.zeros(n), inner_dot=np.zeros(n),
-        inner_rates=np.zeros(n_d), inner_matrices=np.zeros(compiled.matrices.n_out), past=np.zeros((2, n_m)),
-        past_t=np.zeros(2), node=np.zeros((NODES, n_m)), node_s=np.zeros(NODES),
+        inner_rates=np.zeros(n_d), inner_matrices=np.zeros(compiled.matrices.n_out), past=np.zeros((PAST, n_m)),
+        past_t=np.zeros(PAST), node=np.zeros((NODES, n_m)), node_s=np.zeros(NODES),
     )  # fmt: skip
 
 
@@ -125,10 +125,10 @@ def raise_from_inner(state, first, last):
 
 @device
 def set_multipliers(state, inner):
-    """Newton's interpolation through at most four points."""
+    """Newton's interpolation through the ends, the inner point if there is one, and earlier points."""
     n, n_d, n_m, h = state.n, state.n_d, state.n_m, state.h
     c, node, s = mat(state.coefficients, N_COEFFICIENTS, n), mat(state.node, NODES, n_m), vec(state.node_s, NODES)
-    past, past_t = mat(state.past, 2, n_m), vec(state.past_t, 2)
+    past, past_t = mat(state.past, PAST, n_m), vec(state.past_t, PAST)
     x, new, middle = vec(state.x, n), vec(state.next, n), vec(state.inner, n)
     s[0], s[1] = 0.0, -1.0
     for i in range(n_m):
@@ -151,14 +151,14 @@ def set_multipliers(state, inner):
         for level in range(1, count):
             for k in range(count - 1, level - 1, -1):
                 node[k, i] = (node[k, i] - node[k - 1, i]) / (s[k] - s[k - level])
-        d2, d3 = node[2, i] if count > 2 else 0.0, node[3, i] if count > 3 else 0.0
-        third = s[2] if count > 3 else 0.0
-        c[0, n_d + i] = node[0, i]
-        c[1, n_d + i] = node[1, i] + d2 - third * d3
-        c[2, n_d + i] = d2 + (1.0 - third) * d3
-        c[3, n_d + i] = d3
-        c[4, n_d + i] = 0.0
-        c[5, n_d + i] = 0.0
+        # from Newton's form to powers of s, multiplying by (s − s_k) from the inside
+        column = n_d + i
+        for k in range(NODES):
+            c[k, column] = 0.0
+        for k in range(count - 1, -1, -1):
+            for power in range(count - 1 - k, 0, -1):
+                c[power, column] = c[power - 1, column] - s[k] * c[power, column]
+            c[0, column] = node[k, i] - s[k] * c[0, column]
 
 
 @device
@@ -166,7 +166,8 @@ def set_polynomial(state, ports, la):
     """The polynomial of the step from the current point to `next`. Returns FINE or STOPPED."""
     set_cubics(state)
     n_p, from_positions = state.n_p, state.plain == 1
-    inner = (not from_positions) or state.n_r > 0 or (state.n_m > 0 and state.n_past < 2)
+    young = state.n_m > 0 and state.n_past < 2
+    inner = (not from_positions) or state.n_r > 0 or young
     if inner:
         outcome = evaluate_inner(state, ports, la)
         if outcome == STOPPED:
@@ -178,7 +179,7 @@ def set_polynomial(state, ports, la):
             raise_from_inner(state, 2 * n_p, state.n_d)
     elif inner:
         raise_from_inner(state, 0, state.n_d)
-    set_multipliers(state, inner)
+    set_multipliers(state, inner and young)
     remember(state)
     return FINE
 
@@ -186,10 +187,12 @@ def set_polynomial(state, ports, la):
 @device
 def remember(state):
     """The current point's multipliers join the earlier ones."""
-    past, past_t, x = mat(state.past, 2, state.n_m), vec(state.past_t, 2), vec(state.x, state.n)
-    for i in range(state.n_m):
-        past[1, i] = past[0, i]
-        past[0, i] = x[state.n_d + i]
-    past_t[1] = past_t[0]
+    past, past_t, x = mat(state.past, PAST, state.n_m), vec(state.past_t, PAST), vec(state.x, state.n)
+    for k in range(PAST - 1, 0, -1):
+        past_t[k] = past_t[k - 1]
+        for i in range(state.n_m):
+            past[k, i] = past[k - 1, i]
     past_t[0] = state.t
-    state.n_past = min(state.n_past + 1, 2)
+    for i in range(state.n_m):
+        past[0, i] = x[state.n_d + i]
+    state.n_past = min(state.n_past + 1, PAST)

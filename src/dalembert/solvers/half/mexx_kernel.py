@@ -246,7 +246,6 @@ def monitor(state, rows):
 @device
 def take_rows(state, ports, la):
     """Rows of the tableau until the step is accepted or not. Returns ACCEPT, REJECT, HALVE or an outcome."""
-    ivec(la.sizes, 7)[6] = 1
     outcome = set_friction(state, ports, la)
     if outcome != FINE:
         return outcome
@@ -542,7 +541,7 @@ def mexx(states, ports, buffer, scan):
         code = core.why_to_return(state, buffer)
         if code >= 0:
             return code
-        add(state, Count.STEPS, 1)
+        core.open_step(state, la)
         code = finish_step(state, ports, la, buffer, scan, take_rows(state, ports, la))
         if code >= 0:
             return code

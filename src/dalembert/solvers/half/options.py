@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.errors import ModelError, OptionError
+from dalembert.linalg.auto import Auto
 from dalembert.linalg.compiled import Compiled
-from dalembert.linalg.dense import Dense
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
-from dalembert.linalg.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
 
-#: unknowns of saddle-point systems for which full matrices are no slower than sparse ones
-SMALL = 60
+#: operations of an elimination up to which compiling it (0.1 ms each) pays within some thousand steps
+WORTHWHILE = 2000
 PROJECTIONS = ("both", "velocities", "none")
 
 
@@ -23,7 +22,7 @@ class HalfExplicitOptions(MethodOptions):
     """What `half.core` can be told."""
 
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
-    linear_solver: LinearSolver | None = None  # of the saddle-point systems; default: what suits their pattern
+    linear_solver: LinearSolver | None = None  # of the saddle-point systems; default: Compiled where it pays, else Auto
     projection: str = "both"  # of accepted points: positions and velocities, "velocities" alone, or "none"
     projection_every: int = 1  # steps
     projection_limit: float = 1e-2  # Newton's increment of the last iteration, in units of the tolerance
@@ -59,10 +58,8 @@ class HalfExplicitOptions(MethodOptions):
         """The linear solver for a pattern."""
         if self.linear_solver is not None:
             return self.linear_solver
-        quick = Compiled()
-        if not quick.obstacle(pattern):
-            return quick
-        return Dense() if pattern.n <= SMALL else Sparse()
+        quick = Compiled(longest=WORTHWHILE)
+        return Auto() if quick.obstacle(pattern) else quick
 
     def settings(self) -> dict[str, float]:
         """The fields of the record of a run that the options determine."""

@@ -8,11 +8,10 @@ from dalembert.linalg.saddle import saddle_at
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import scan_type
 from dalembert.solvers.half import core, interpolation
-from dalembert.solvers.half.core import FINE, add
+from dalembert.solvers.half.core import FINE
 from dalembert.solvers.half.runge_kutta import combine, finish_step
 from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import i8
-from dalembert.solvers.status import Count
 
 STAGES = 6
 C = np.array([0.0, 1 / 4, 3 / 8, 12 / 13, 1.0, 1 / 2])
@@ -105,7 +104,7 @@ def rkf45(states, ports, buffer, scan):
         code = core.why_to_return(state, buffer)
         if code >= 0:
             return code
-        add(state, Count.STEPS, 1)
+        core.open_step(state, la)
         outcome = take_stages(state, ports, la)
         error = error_norm(state) if outcome == FINE else 0.0
         code = finish_step(state, ports, la, buffer, scan, outcome, error, 0.2)

@@ -19,10 +19,20 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, vec
-from dalembert.linalg.blocks import LU, QR, block_at, decompose_block, new_block, solve_block_many
+from dalembert.linalg.blocks import LU, QR, block_at, new_block, solve_block_many
 from dalembert.linalg.pair import factor_pair, new_pair, pair_at, pair_cost, substitute_complex, substitute_real
 from dalembert.solvers.radau.core import LINEAR_ALGEBRA, add
-from dalembert.solvers.radau.projected import ANNOUNCED, DEFICIENT_1, DEFICIENT_3, NONE, is_near, scatter
+from dalembert.solvers.radau.projected import (
+    ANNOUNCED,
+    DEFICIENT_1,
+    DEFICIENT_3,
+    NONE,
+    SCALINGS,
+    factor_constraint,
+    is_near,
+    scatter,
+    set_row_factor,
+)
 from dalembert.solvers.status import Count
 
 ENTRIES = ("a1", "a3", "f1", "h", "mass", "jv", "jp", "jr")
@@ -41,9 +51,9 @@ ALGEBRA = layout(
         "p", "w", "y", "yr", "yi", "q", "rhs1",  # three columns each but y, yr, yi
         "p_one", "w_one", "q_one", "rhs1_one",
     ],
-    reals=["threshold", "gamma", "alpha", "beta", "near", "reference"],
+    reals=["threshold", "row_factor", "gamma", "alpha", "beta", "near", "reference"],
     wholes=[
-        "algebraic", "n", "n_rows", "n_p", "n_r", "n_1", "n_3", "n_free", "n_y", "row_1", "row_2", "row_3",
+        "algebraic", "scaling", "n", "n_rows", "n_p", "n_r", "n_1", "n_3", "n_free", "n_y", "row_1", "row_2", "row_3",
         "n_nonzeros", *(f"n_{name}" for name in ENTRIES), "rank3", "trouble", "singular",
     ],
 )  # fmt: skip
@@ -108,7 +118,8 @@ def partitioned_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             p=np.zeros((n_p, 3)), w=np.zeros((n_3, 3)), y=np.zeros(n_y), yr=np.zeros(n_y), yi=np.zeros(n_y),
             q=np.zeros((N, 3)), rhs1=np.zeros((n_1, 3)),
             p_one=np.zeros(n_p), w_one=np.zeros(n_3), q_one=np.zeros(N), rhs1_one=np.zeros(n_1),
-            cost=_cost(n_p, n_r, n_3, n_1, counts), threshold=options.rank_threshold, gamma=0.0, alpha=0.0, beta=0.0,
+            cost=_cost(n_p, n_r, n_3, n_1, counts), threshold=options.rank_threshold, row_factor=1.0,
+            scaling=SCALINGS.index(options.scaling), gamma=0.0, alpha=0.0, beta=0.0,
             near=ANNOUNCED if options.singular == "step over" else 0.0, reference=0.0,
             algebraic={"lu": LU, "qr": QR}[options.algebraic], n=n, n_rows=m, n_p=n_p, n_r=n_r, n_1=n_1, n_3=n_3,
             n_free=N, n_y=n_y, row_1=first["F1"], row_2=first["F2"], row_3=first["F3"],
@@ -154,26 +165,31 @@ def decompose_constraints(la):
     b1, b3, c, N, n_1 = block_at(la.b1), block_at(la.b3), la.n_3, la.n_free, la.n_1
     scatter(la, la.a3, la.n_a3, b3)
     scatter(la, la.a1, la.n_a1, b1)
-    rank3 = decompose_block(b3, la.algebraic, la.threshold)
+    rank3 = factor_constraint(la, b3)
     la.trouble = NONE
     if is_near(la, b3):
         return False
     la.rank3 = rank3
     if rank3 < c:
         la.trouble = DEFICIENT_3
-    elif decompose_block(b1, la.algebraic, la.threshold) < n_1:
+    elif factor_constraint(la, b1) < n_1:
         la.trouble = DEFICIENT_1
     if la.trouble != NONE:
         return False
     column, place = ivec(b3.column, la.n_p), ivec(la.place, la.n_p)
     for i in range(la.n_p):
         place[column[i]] = i
-    K, Kd, W, W1 = mat(b3.K, la.n_p, la.n_p), mat(la.Kd, c, N), mat(la.W, c, c), mat(la.W1, n_1, n_1)
+    factors, Kd, W, W1 = mat(b3.A, c, la.n_p), mat(la.Kd, c, N), mat(la.W, c, c), mat(la.W1, n_1, n_1)
+    for i in range(c - 1, -1, -1):
+        over = -1.0 / factors[i, i]
+        for j in range(N):
+            total = factors[i, c + j]
+            for k in range(i + 1, c):
+                total += factors[i, k] * Kd[k, j]
+            Kd[i, j] = total * over
     invert(la, b3)
     inverse = mat(la.inverse, la.n_p, c)
     for i in range(c):
-        for j in range(N):
-            Kd[i, j] = K[column[i], j]
         for j in range(c):
             W[i, j] = inverse[column[i], j]
     invert(la, b1)
@@ -205,20 +221,6 @@ def select(la, entries, count, out, width, by_place):
 
 
 @device
-def times_basis(la, source, skip, rows, out):
-    """out's first N columns = source K, for so many rows of source behind those to skip; its columns are by `place`."""
-    c, N, Kd = la.n_3, la.n_free, mat(la.Kd, la.n_3, la.n_free)
-    for i in range(rows):
-        for j in range(N):
-            out[i, j] = source[skip + i, c + j]
-        for k in range(c):
-            weight = source[skip + i, k]
-            if weight != 0.0:
-                for j in range(N):
-                    out[i, j] += weight * Kd[k, j]
-
-
-@device
 def carry_positions(la):
     """T = W ∂F2/∂p and T K."""
     nz, h, place, c = vec(la.nonzeros, la.n_nonzeros), imat(la.h, 3, la.n_h), ivec(la.place, la.n_p), la.n_3
@@ -230,7 +232,13 @@ def carry_positions(la):
         value, row, column = nz[h[0, k]], h[1, k], place[h[2, k]]
         for i in range(c):
             T[i, column] += W[i, row] * value
-    times_basis(la, T, 0, c, mat(la.TK, c, la.n_free))
+    Kd, TK = mat(la.Kd, c, la.n_free), mat(la.TK, c, la.n_free)
+    for i in range(c):
+        for j in range(la.n_free):
+            total = T[i, c + j]
+            for k in range(c):
+                total += T[i, k] * Kd[k, j]
+            TK[i, j] = total
 
 
 @device
@@ -238,6 +246,7 @@ def decompose(la, state):
     """Everything that does not depend on the step size."""
     add(state, Count.CONSTRAINT_DECOMPOSITIONS, 1)
     add(state, Count.SELECTORS, 1)
+    set_row_factor(la, state)
     if not decompose_constraints(la):
         return False
     carry_positions(la)
@@ -248,16 +257,16 @@ def decompose(la, state):
     select(la, la.jv, la.n_jv, Jv, n, True)
     select(la, la.jp, la.n_jp, Jp, n, True)
     select(la, la.jr, la.n_jr, Jr, n_r, False)
-    times_basis(la, M, c, m, A)
-    times_basis(la, Jv, c, m, B)
-    times_basis(la, Jp, c, m, C)
-    TK = mat(la.TK, c, N)
+    Kd, TK = mat(la.Kd, c, N), mat(la.TK, c, N)
     for i in range(m):
-        for k in range(c):
-            e, jv = M[c + i, k], Jv[c + i, k]
-            for j in range(N):
-                B[i, j] += e * TK[k, j]
-                C[i, j] -= jv * TK[k, j]
+        for j in range(N):
+            a, b, d = M[c + i, c + j], Jv[c + i, c + j], Jp[c + i, c + j]
+            for k in range(c):
+                mass, jv, basis, carried = M[c + i, k], Jv[c + i, k], Kd[k, j], TK[k, j]
+                a += mass * basis
+                b += jv * basis + mass * carried
+                d += Jp[c + i, k] * basis - jv * carried
+            A[i, j], B[i, j], C[i, j] = a, b, d
         for j in range(n_r):
             A[i, N + j] = 1.0 if i == N + j else 0.0
             B[i, N + j] = Jr[c + i, j]

@@ -22,6 +22,7 @@ from dalembert.linalg.blocks import (
     block_at,
     clear,
     decompose_block,
+    factor_block,
     factor_householder,
     new_block,
     solve_block,
@@ -32,6 +33,9 @@ from dalembert.solvers.radau.core import LINEAR_ALGEBRA, add
 from dalembert.solvers.status import Count
 
 EVERY, ADAPTIVE = 0, 1
+BY_ROWS, BY_STEP, NOT_SCALED = range(3)
+#: the same by the names users see
+SCALINGS = ("rows", "step", "none")
 
 # why decompose returned False (la.trouble)
 NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR = range(7)
@@ -65,12 +69,13 @@ ALGEBRA = layout(
         "kept_v", "kept_z",  # pivots for which the selectors were computed: 1 for dependent variables
     ],
     reals=[
-        "threshold", "gamma", "alpha", "beta",
+        "threshold", "row_factor", "gamma", "alpha", "beta",
         "near",  # ANNOUNCED if singular positions are to be stepped over, or 0
         "reference",  # the smallest value at the start
     ],
     wholes=[
         "algebraic", "differential", "strategy",  # LU, QR, SVD; LU, QR; EVERY, ADAPTIVE
+        "scaling",  # BY_ROWS, BY_STEP or NOT_SCALED
         "n", "n_rows", "n_d", "n_kinematic", "n_1", "n_2", "n_3", "n_4", "n_Y", "n_free", "n_V", "n_Z", "n_most",
         "n_nonzeros",
         *(f"n_{name}" for name in TRIPLETS),
@@ -147,7 +152,8 @@ def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             EI=np.zeros((n4, most)), gram=np.zeros((n4, n4)), gram_pivots=np.zeros(n4, np.int64), rhs4=np.zeros(n4),
             kept_v=np.full(nV, -1), kept_z=np.full(nZ, -1),
             cost=_cost((n1, nY), (n2, nV), (n3, nZ), n_d, n_f, counts),
-            threshold=options.rank_threshold, gamma=0.0, alpha=0.0, beta=0.0,
+            threshold=options.rank_threshold, row_factor=1.0, scaling=SCALINGS.index(options.scaling),
+            gamma=0.0, alpha=0.0, beta=0.0,
             near=ANNOUNCED if options.singular == "step over" else 0.0, reference=0.0,
             algebraic={"lu": LU, "qr": QR, "svd": SVD}[options.algebraic],
             differential={"lu": LU, "qr": QR}[options.differential],
@@ -228,6 +234,24 @@ def scatter(la, entries, count, block):
 
 
 @device
+def set_row_factor(la, state):
+    """1/h for scaling by the step."""
+    la.row_factor = 1.0 / abs(state.h) if la.scaling == BY_STEP else 1.0
+
+
+@device
+def decompose_constraint(la, block):
+    """Decompose a constraint block, scaled as the options say; returns its rank."""
+    return decompose_block(block, la.algebraic, la.threshold, la.scaling == BY_ROWS, la.row_factor)
+
+
+@device
+def factor_constraint(la, block):
+    """`decompose_constraint` without a basis of the null space."""
+    return factor_block(block, la.algebraic, la.threshold, la.scaling == BY_ROWS, la.row_factor)
+
+
+@device
 def is_near(la, block):
     """Whether the decomposed position constraints announce a singular position that is to be stepped over."""
     if la.near == 0.0 or block.rank == 0:
@@ -252,9 +276,9 @@ def decompose_constraints(la):
     for i in range(la.n_2):
         for j in range(la.n_V):
             G[i, j] = A2[i, j]
-    rank3 = decompose_block(b3, la.algebraic, la.threshold)
-    rank2 = decompose_block(b2, la.algebraic, la.threshold)
-    rank1 = decompose_block(b1, la.algebraic, la.threshold)
+    rank3 = decompose_constraint(la, b3)
+    rank2 = decompose_constraint(la, b2)
+    rank1 = decompose_constraint(la, b1)
     missing1, missing2, missing3 = la.n_1 - rank1, la.n_2 - rank2, la.n_3 - rank3
     la.trouble = NONE
     if is_near(la, b3):
@@ -453,6 +477,7 @@ def choose_selectors(la, state):
 def decompose(la, state):
     """Everything that does not depend on the step size."""
     add(state, Count.CONSTRAINT_DECOMPOSITIONS, 1)
+    set_row_factor(la, state)
     if not decompose_constraints(la):
         return False
     null_space(la)
