@@ -193,3 +193,127 @@ def test_faulty_events():
         da.simulate(ball(), (0, 1), p0=[0], events=lambda s: s.q)
     with pytest.raises(da.ModelError, match="must return one number"):
         da.simulate(ball(), (0, 1), p0=[0], events=lambda s: [s.y, s.y_dot])
+
+
+# -- accelerations, thresholds, check points ---------------------------------------------------------------------------
+
+EVERY = [da.Radau5(), da.Geoms(), da.Hem5(), da.Rkf45(), da.Mexx()]
+every = pytest.mark.parametrize("method", EVERY, ids=lambda m: type(m).__name__)
+
+
+@every
+def test_accelerations(method):
+    """q = cos t: q'' has the roots of q, by vector and by name."""
+    for function in (lambda s: s.a[0], lambda s: s.q_ddot):
+        sol = da.simulate(oscillator(), (0, 5), p0=[1.0], method=method, rtol=1e-8, atol=1e-8, events=function)
+        np.testing.assert_allclose(sol.events.t, [np.pi / 2, 3 * np.pi / 2], atol=2e-5)
+        np.testing.assert_allclose([event.a for event in sol.events], [[0.0], [0.0]], atol=1e-9)
+
+
+@every
+def test_acceleration_of_a_constrained_body_ends_the_run(method):
+    """The pendulum from the horizontal: y'' = 0 where 3 y² = 1, at y = −1/√3."""
+    problem = da.problems.pendulum(t_end=1.0)
+    stop = da.Event(lambda s: s.y_ddot, terminal=True, name="inflection")
+    sol = problem.simulate(method=method, rtol=1e-9, atol=1e-9, events=stop)
+    assert sol.status == "terminated by event 'inflection'"
+    assert sol["y"][-1] == pytest.approx(-np.sqrt(1 / 3), abs=2e-6)
+
+
+def test_names_of_accelerations():
+    """Velocities with names of their own; a name that is taken keeps its meaning."""
+    model = da.EquationsOfMotion(
+        p=["phi"], v=["omega"], parameters=dict(omega_dot=5.0), mass=[1.0], force=lambda s: [-s.phi]
+    )
+    sol = da.simulate(model, (0, 2), p0=[1.0], events=[da.Event(lambda s: s.omega_dot - 6 + s.t, name="parameter")])
+    np.testing.assert_allclose(sol.events.t, [1.0], atol=1e-9)
+    plain = da.EquationsOfMotion(p=["phi"], v=["omega"], mass=[1.0], force=lambda s: [-s.phi])
+    sol = da.simulate(plain, (0, 2), p0=[1.0], events=lambda s: s.omega_dot)
+    np.testing.assert_allclose(sol.events.t, [np.pi / 2], atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.errors.UntraceableWarning")
+@pytest.mark.parametrize("method", [da.Radau5(), da.Mexx()], ids=lambda m: type(m).__name__)
+def test_python_event_functions_read_accelerations_and_multipliers(method):
+    problem = da.problems.pendulum(t_end=1.0)
+    events = [
+        da.Event(lambda s: float(s.y_ddot), name="acceleration"),
+        da.Event(lambda s: s.lam1 - 5, name="multiplier"),
+    ]
+    sol = problem.simulate(method=method, rtol=1e-9, atol=1e-9, events=events)
+    traced = problem.simulate(rtol=1e-11, atol=1e-11, events=[lambda s: s.y_ddot, lambda s: s.lam1 - 5])
+    assert len(sol.events) == 4
+    np.testing.assert_allclose(sol.events.t, traced.events.t, atol=2e-6)
+
+
+def noise(amplitude):
+    """Zero until t = 1 but for noise, then a motion that crosses zero upwards at t = 2 and downwards at t = 3."""
+
+    def value(s):
+        late = np.where(s.t > 1, (s.t - 1) * (s.t - 2) * (3 - s.t), 0.0)
+        return late + np.where(s.t > 1, 0.0, amplitude * np.sin(1e4 * s.t))
+
+    return value
+
+
+@every
+def test_threshold(method):
+    run = dict(p0=[1.0], method=method, max_step=0.3)
+    many = da.simulate(oscillator(), (0, 4), events=noise(1e-9), **run)
+    assert len(many.events) > 4  # there is trouble without it
+    few = da.simulate(oscillator(), (0, 4), events=da.Event(noise(1e-9), threshold=1e-6), **run)
+    np.testing.assert_allclose(few.events.t, [2.0, 3.0], atol=1e-9)
+    assert [event.direction for event in few.events] == [1, -1]
+
+
+@every
+def test_threshold_does_not_lose_roots(method):
+    """Nor where a step ends within the band: here every step does, somewhere."""
+    for max_step in (0.5, 0.05, 0.011):
+        event = da.Event(lambda s: s.q, threshold=0.02)
+        sol = da.simulate(
+            oscillator(), (0, 10), p0=[1.0], method=method, max_step=max_step, rtol=1e-8, atol=1e-8, events=event
+        )
+        assert len(sol.events) == 3
+        # a band that is left in a later step than it was entered: the root is known to the width of the band
+        np.testing.assert_allclose(sol.events.t, np.pi * (np.arange(3) + 0.5), atol=0.03)
+
+
+def test_threshold_and_dips():
+    """A dip beyond the threshold is two roots, one that stays within it is none."""
+    run = dict(p0=[0.0], v0=[10.0], first_step=2.0, rtol=1e-3, atol=1e3)
+    for threshold, count in ((0.0, 2), (0.005, 2), (0.02, 0)):
+        event = da.Event(lambda s: s.y - 4.99, threshold=threshold)
+        sol = da.simulate(ball(), (0, 2), events=event, **run)
+        assert sol.stats.accepted == 1
+        assert len(sol.events) == count
+
+
+def test_check_points():
+    """Many roots in one long step need many points; with one, only the ends of the step are compared."""
+    run = dict(p0=[0.0], v0=[10.0], first_step=2.0, rtol=1e-3, atol=1e3)
+    roots = np.arange(1, 20) * 0.1
+    found = {
+        points: da.simulate(
+            ball(), (0, 2), events=da.Event(lambda s: np.sin(10 * np.pi * s.t) + 1e-9, check_points=points), **run
+        ).events
+        for points in (1, 6, 50)
+    }
+    assert len(found[1]) == 0
+    assert len(found[6]) < 19
+    np.testing.assert_allclose(found[50].t[:19], roots, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(threshold=-1.0), "threshold=-1.0"),
+        (dict(threshold=np.nan), "threshold=nan"),
+        (dict(threshold="small"), "threshold='small'"),
+        (dict(check_points=0), "check_points=0"),
+        (dict(check_points=2.5), "check_points=2.5"),
+    ],
+)
+def test_bad_thresholds_and_check_points(options, message):
+    with pytest.raises(da.OptionError, match=message):
+        da.Event(lambda s: s.q, **options)

@@ -66,3 +66,14 @@ def test_a_file_is_no_folder(tmp_path):
     result = run("reproduce", "geoms", "--plot", file)
     assert result.exit_code == 1
     assert "is not a folder" in result.stderr
+
+
+def test_the_quick_reproduction_of_mexx():
+    result = run("reproduce", "mexx", "--quick")
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert next(line for line in lines if line[:2] == ["standard", "0.5"])[2:8] == ["10", "162", "173"] * 2
+    assert next(line for line in lines if line[:2] == ["16", "1e-05"])[2:8] == ["13", "846", "862"] * 2
+    assert ["5", "roots", "were", "found."] in [line[:4] for line in lines]
+    for title in (*(f"Table 5.{k}" for k in range(1, 7)), "Section 5.2", "Section 5.4", "reconstruction"):
+        assert title in result.stdout

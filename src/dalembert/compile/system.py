@@ -6,7 +6,7 @@ symbols with numbers, then calls the compiled rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -77,11 +77,16 @@ def _compile(system: System) -> CompiledSystem:
 
 
 def expression_port(
-    system: System | DescriptorForm, expression: ca.SX, x: ca.SX | None = None, at_zero: tuple[str, ...] = ()
+    system: System | DescriptorForm,
+    expression: ca.SX,
+    x: ca.SX | None = None,
+    at_zero: tuple[str, ...] = (),
+    behind: Mapping[str, slice] | None = None,
 ) -> Port:
     """A port for any expression of the system's state (or of `x` = state and rates).
 
-    Functions that could not be traced are evaluated with the vectors `at_zero` set to zero.
+    Functions that could not be traced are evaluated with the vectors `at_zero` set to zero, and with those that stand
+    `behind` the state in `x`.
     """
     graph = system.model.graph
     x = system.x if x is None else x
@@ -91,7 +96,7 @@ def expression_port(
         return compile_port(graph.t, x, graph.theta, expression)
     inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *(b.symbol for b in blocks)), expression)
     evaluator = OpaqueEvaluator(graph, blocks, {})
-    slices = system.slices
+    slices = {**system.slices, **(behind or {})}
     fixed = {kind: np.zeros(0) for kind in graph.vectors if kind not in slices}
     fixed |= {kind: np.zeros(graph.size(kind)) for kind in at_zero}
 

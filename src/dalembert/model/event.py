@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -23,7 +23,8 @@ class Event:
     Parameters
     ----------
     function : callable
-        Takes the namespace `s` of the model, returns one number.
+        Takes the namespace `s` of the model, returns one number. Besides all variables it has the accelerations: `s.a`,
+        and by name, ``s.x_ddot``.
     direction : {0, 1, -1}
         Which roots count: all, rising, falling.
     terminal : bool or int
@@ -33,6 +34,12 @@ class Event:
         restarts from there, made consistent with the constraints.
     name : str, optional
         For `sol.events`; default: the function's name, or event 1, 2, ….
+    threshold : float
+        Values up to this modulus count as zero: a root is reported when the function has come from beyond it on one
+        side to beyond it on the other. A function that stays near zero for a while has no roots there.
+    check_points : int
+        Points of each step at which the function is looked at, the end being one of them. More of them find roots that
+        come in pairs within a step more surely.
 
     Examples
     --------
@@ -49,6 +56,8 @@ class Event:
     terminal: bool | int = False
     action: Callable[[Any], Any] | None = None
     name: str | None = None
+    threshold: float = 0.0
+    check_points: int = 6
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -63,6 +72,12 @@ class Event:
             raise OptionError(f"name={self.name!r} of an event must be a non-empty string")
         if self.action is not None and not callable(self.action):
             raise OptionError(f"action={self.action!r} of an event must be a function of the namespace s")
+        small = self.threshold
+        if not isinstance(small, numbers.Real) or isinstance(small, bool) or not 0 <= small < math.inf:
+            raise OptionError(f"threshold={small!r} of an event must be a finite number, not negative")
+        points = self.check_points
+        if not isinstance(points, numbers.Integral) or isinstance(points, bool) or not 1 <= points <= 10_000:
+            raise OptionError(f"check_points={points!r} of an event must be a whole number from 1 to 10000")
 
 
 def as_events(given: Any) -> list[Event]:
@@ -80,7 +95,7 @@ def as_events(given: Any) -> list[Event]:
         if item.name is None:
             own = getattr(item.function, "__name__", "<lambda>")
             name = own if own != "<lambda>" else f"event {len(events) + 1}"
-            item = Event(item.function, item.direction, item.terminal, item.action, name)
+            item = replace(item, name=name)
         events.append(item)
     names = [event.name for event in events]
     for name in names:
@@ -93,7 +108,7 @@ def trace_events(model: Model, events: list[Event]) -> ca.SX:
     """All event functions as one column; those that cannot be traced become external symbols of the model's graph."""
     faults: list[str] = []
     columns = []
-    kinds = tuple(model.graph.vectors)
+    kinds = model.graph.event_kinds
     for event in events:
         role = f"event '{event.name}'"
         with model.lock:

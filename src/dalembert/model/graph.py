@@ -67,6 +67,11 @@ class Graph:
     def size(self, kind: str) -> int:
         return len(self.vectors.get(kind, ()))
 
+    @property
+    def event_kinds(self) -> tuple[str, ...]:
+        """What event functions may depend on: everything, also accelerations."""
+        return (*self.vectors, "a") if self.size("v") else tuple(self.vectors)
+
     def add_vector(self, kind: str, names: Sequence[str]) -> None:
         """Add a vector whose length is known only after tracing (the multipliers)."""
         self.vectors = {**self.vectors, kind: tuple(names)}
@@ -152,7 +157,18 @@ class Graph:
             places[name] = ("input", i)
             if input_rates:
                 places[f"{name}_dot"] = ("input", len(self.inputs) + i)
+        if "a" in kinds:
+            for i, name in enumerate(self.acceleration_names()):
+                places.setdefault(name, ("a", i))
         return places
+
+    def acceleration_names(self) -> tuple[str, ...]:
+        """x_ddot where the velocity is x_dot, omega_dot where it is omega; names that are taken mean what they did."""
+        positions = self.vectors.get("p", ())
+        return tuple(
+            f"{name[:-4]}_ddot" if name.endswith("_dot") and name[:-4] in positions else f"{name}_dot"
+            for name in self.vectors.get("v", ())
+        )
 
     def sample_points(
         self, kinds: Iterable[str], hidden: Mapping[str, str], input_rates: bool = True

@@ -104,7 +104,7 @@ class OpaqueEvaluator:
     def _call(self, role: str, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
         function = self.graph.functions[role]
         rates = role not in WITHOUT_INPUT_RATES
-        kinds = DEPENDENCIES.get(role, tuple(self.graph.vectors))  # events may depend on everything
+        kinds = DEPENDENCIES.get(role, self.graph.event_kinds)
         namespace = self.graph.numbers(kinds, self.hidden, t, values, theta, rates)
         where = describe(function.role, function.python)
         try:

@@ -13,13 +13,11 @@ from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import consistent_initial_values
-from dalembert.simulation.arguments import output_times, positive, time_span, tolerance_arrays
+from dalembert.simulation.arguments import positive, time_span, tolerance_arrays
+from dalembert.simulation.output import Output, Sampling
 from dalembert.simulation.run import Run, event_port
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
-
-#: points per step at which event functions are looked at
-EVENT_SAMPLES = 6
 
 
 def simulate(
@@ -67,8 +65,9 @@ def simulate(
         ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
         Tolerances of the local error.
-    t_eval : array, optional
-        Times at which the solution is given; default: the accepted steps.
+    t_eval : array or Output, optional
+        Times at which the solution is given, or an `Output` that says how to choose them and what to keep; default:
+        the accepted steps, all components.
     first_step, max_step : float, optional
     max_steps : int
         Steps (also rejected ones) before giving up.
@@ -113,7 +112,7 @@ def simulate(
     given = {k: v for k, v in given.items() if v is not None}
     system = options.system(model)
     tolerances = tolerance_arrays(system.variables, rtol, atol)
-    t_eval = output_times(t_eval, t0, t1)
+    sampling = Sampling(t_eval, t0, t1, system)
     step_limit = positive("max_step", max_step) or np.inf
     first = positive("first_step", first_step)
     if not isinstance(max_steps, int | np.integer) or max_steps < 1:
@@ -131,8 +130,9 @@ def simulate(
     )
     event_list = as_events(events)
     port = event_port(model, system, event_list)
-    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, EVENT_SAMPLES)
-    run = Run(model, stepper, event_list, port, options, t0, t1, t_eval, dense_output, tolerances)
+    samples = max((event.check_points for event in event_list), default=1)
+    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, samples)
+    run = Run(model, stepper, event_list, port, options, t0, t1, sampling, dense_output, tolerances)
     run.bar = progress_bar(t0, t1) if progress else None
     run.checkpoint = Path(checkpoint) if checkpoint is not None else None
     return run.go(initial, first)
@@ -158,3 +158,6 @@ def progress_bar(t0: float, t1: float) -> Callable[[float], None]:
             bar.update(task, completed=(t - t0) / (t1 - t0) if t1 != t0 else 1.0, time=t)
 
     return update
+
+
+__all__ = ["Output", "simulate"]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from dalembert.errors import (
@@ -22,6 +23,7 @@ from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.event import Event, trace_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import InitialValues, consistent_initial_values, start_vectors
+from dalembert.simulation.output import INTERNAL
 from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
 from dalembert.solvers import status
@@ -30,8 +32,6 @@ from dalembert.solvers import status
 PATIENCE = 10_000
 #: accepted points that are remembered
 RECENT = 400
-#: vectors that belong to a formulation, not to the model
-INTERNAL = ("eta", "a")
 #: restarts by one event at practically the same time after which it is taken to accumulate
 MOST_RESTARTS_AT_ONCE = 4
 
@@ -39,16 +39,16 @@ MOST_RESTARTS_AT_ONCE = 4
 class Run:
     """One simulation under way: segments between breakpoints, events, restarts, collected steps."""
 
-    def __init__(self, model, stepper, events, port, options, t0, t1, t_eval, dense_output, tolerances):
+    def __init__(self, model, stepper, events, port, options, t0, t1, sampling, dense_output, tolerances):
         self.model, self.stepper, self.events, self.port, self.options = model, stepper, events, port, options
-        self.t0, self.t1, self.t_eval, self.dense, self.tolerances = t0, t1, t_eval, dense_output, tolerances
+        self.t0, self.t1, self.sampling, self.tolerances = t0, t1, sampling, tolerances
+        self.dense = dense_output or sampling.everywhere
         self.direction = 1.0 if t1 >= t0 else -1.0
         self.chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.steps = 0
         self.restarts: list[int] = []
         self.restart_x: list[np.ndarray] = []
-        self.points: list[tuple[np.ndarray, np.ndarray]] = []  # at t_eval, when polynomials are not kept
-        self.next_output = 0
+        self.points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
         self.occurrences: list[Occurrence] = []
         self.counts = np.zeros(len(events), int)
         self.finished_by: str | None = None
@@ -67,9 +67,9 @@ class Run:
         self.initial = initial
         self.start_x, x_dot = start_vectors(self.stepper.system, initial)
         self.begin = time.perf_counter()
-        if not self.dense and self.t_eval is not None and self.t_eval[:1].tolist() == [self.t0]:
-            self.points.append((self.t_eval[:1], self.start_x[None].copy()))
-            self.next_output = 1
+        if not self.dense:
+            first = self.sampling.first()
+            self.points.append((first, np.repeat(self.sampling.kept(self.start_x)[None], len(first), axis=0)))
         try:
             self._integrate(self.start_x, x_dot, first_step)
         except KeyboardInterrupt as interrupt:
@@ -103,7 +103,7 @@ class Run:
             ),
             reverse=self.direction < 0,
         )
-        self._set_event_values(t, x, None)
+        self._set_event_values(t, x, x_dot, None)
         for stop in [*inside, self.t1]:
             # inputs jump at breakpoints: keep every evaluation strictly on one side
             end = stop if stop == self.t1 else np.nextafter(stop, self.t0)
@@ -117,7 +117,7 @@ class Run:
                 t = float(np.nextafter(stop, self.t1))
                 x, x_dot = self._continue_from(self.stepper.x, t)
                 self._jump(x)
-                self._set_event_values(t, x, None)
+                self._set_event_values(t, x, x_dot, None)
 
     def _segment(self, end: float) -> bool:
         """Integrate to `end`. Returns True if a terminal event ended the simulation."""
@@ -162,7 +162,7 @@ class Run:
         self.recent.extend(smooth)
         if t != end:
             self.stepper.start(t, x, x_dot, end, None)
-            self._set_event_values(t, x, None)
+            self._set_event_values(t, x, x_dot, None)
         return True
 
     def _must_progress(self) -> None:
@@ -196,7 +196,7 @@ class Run:
         from dalembert.compile.kernel import announce
 
         with announce():
-            from dalembert.solvers.roots import locate_roots
+            from dalembert.solvers.roots import go_on, locate_roots
 
         scan = self.stepper.scan
         which, where, rising = np.zeros(64, np.int64), np.zeros(64), np.zeros(64, np.int64)
@@ -209,21 +209,56 @@ class Run:
             self.counts[number] += 1
             stops = bool(event.terminal) and self.counts[number] >= int(event.terminal)
             if not stops and event.action is None:
-                self._record(t + s * h, event, number, sign, polynomial(c, s))
+                self._record(*self._projected_root(t, h, c, s, number), event, number, sign)
                 continue
-            root, x = self._step_to_root(t, h, c, s, number)
-            self._record(root, event, number, sign, x)
+            root, x, a = self._step_to_root(t, h, c, s, number)
+            self._record(root, x, a, event, number, sign)
             if stops:
                 self.finished_by = event.name
             if event.action is not None:
                 self._act(event, number, root, x, end, restart=not stops)
             return stops
         self._keep(t[None] if isinstance(t, np.ndarray) else np.array([t]), np.array([h]), c[None])
-        scan.values[0] = scan.values[-1]
+        go_on(scan)
         return False
 
-    def _step_to_root(self, t: float, h: float, c: np.ndarray, s: float, number: int) -> tuple[float, np.ndarray]:
-        """Repeat the step so that it ends at the root: dense output is less accurate than the method itself."""
+    def _projected_root(self, t: float, h: float, c: np.ndarray, s: float, number: int) -> tuple:
+        """The root again, by Newton's method on the dense output projected onto the constraints, if the method can.
+
+        Returns the time, the state and the accelerations there.
+        """
+        project = getattr(self.stepper, "projected", None)
+        x, a = polynomial(c, s), self._acceleration(c, s, h)
+        if project is None:
+            return t + s * h, x, a
+        width = 1e-5
+        ahead, behind = (
+            self._event_value(t + e * h, polynomial(c, e), self._acceleration(c, e, h), number)
+            for e in (s + width, s - width)
+        )
+        slope, before = (ahead - behind) / (2 * width), np.inf
+        for _ in range(10):
+            x = project(t + s * h, polynomial(c, s))
+            if x is None:
+                return t + s * h, polynomial(c, s), a
+            a = self._acceleration(c, s, h)
+            change = -self._event_value(t + s * h, x, a, number) / slope if slope != 0 else np.inf
+            # it must converge, and stay within the step
+            if not abs(change) < 0.5 * before or not -1 <= s + change <= 0 or abs(change) * abs(h) < np.spacing(abs(t)):
+                break
+            before, s = abs(change), s + change
+        return t + s * h, x, a
+
+    def _acceleration(self, c: np.ndarray, s: float, h: float) -> np.ndarray | None:
+        """v' on the polynomial of a step; None if there are no velocities."""
+        part = self.stepper.system.slices.get("v")
+        return None if part is None else derivative(c[:, part], s) / h
+
+    def _step_to_root(self, t: float, h: float, c: np.ndarray, s: float, number: int) -> tuple:
+        """Repeat the step so that it ends at the root: dense output is less accurate than the method itself.
+
+        Returns the time, the state and the accelerations there.
+        """
         t_before = t - h
         x_before = self._last_x()
         root = t + s * h
@@ -231,7 +266,7 @@ class Run:
         x_dot = derivative(c, -1.0) / h
         kept = (np.array([root]), np.array([h * (1 + s)]), shortened(c, s)[None])
         if abs(root - t_before) <= 64 * np.spacing(max(abs(t_before), abs(root))):
-            return t_before, x_before.copy()  # no step is that short
+            return t_before, x_before.copy(), self._acceleration(c, -1.0, h)  # no step is that short
         counts = self.stepper.state.count.copy()
         try:
             for _ in range(4):
@@ -243,10 +278,12 @@ class Run:
                 if reason != status.DONE:
                     break
                 kept = tuple(np.concatenate(parts) for parts in zip(*pieces, strict=True))
-                x = kept[2][-1, 0]
-                value = self._event_value(root, x, number)
-                ahead = kept[1][-1] * 1e-4
-                slope = (value - self._event_value(root - ahead, polynomial(kept[2][-1], -1e-4), number)) / ahead
+                last, size = kept[2][-1], kept[1][-1]
+                value, earlier = (
+                    self._event_value(root + e * size, polynomial(last, e), self._acceleration(last, e, size), number)
+                    for e in (0.0, -1e-4)
+                )
+                slope = (value - earlier) / (1e-4 * size)
                 if slope == 0 or not np.isfinite(slope):
                     break
                 correction = -value / slope
@@ -257,7 +294,7 @@ class Run:
         finally:
             self.stepper.state.count[:] = counts  # the detour is not part of the method's statistics
         self._keep(*kept)
-        return float(kept[0][-1]), kept[2][-1, 0]
+        return float(kept[0][-1]), kept[2][-1, 0], self._acceleration(kept[2][-1], 0.0, kept[1][-1])
 
     def _act(self, event: Event, number: int, t: float, x: np.ndarray, end: float, restart: bool) -> None:
         """Change the state as the event's action says and restart there."""
@@ -289,7 +326,7 @@ class Run:
             # events that follow each other ever faster must not be stepped over
             self.stepper.start(t, x, x_dot, end, None)
             self.stepper.limit_first_step(0.1 * since_last)
-            self._set_event_values(t, x, number)
+            self._set_event_values(t, x, x_dot, number)
 
     def _changed(self, event: Event, values: dict[str, np.ndarray], changes: Any, t: float) -> dict[str, np.ndarray]:
         if not isinstance(changes, Mapping):
@@ -320,23 +357,32 @@ class Run:
                 )
         return values
 
-    def _event_value(self, t: float, x: np.ndarray, number: int) -> float:
-        return float(self.port(t, np.ascontiguousarray(x), self.model.theta(t))[number])
+    def _event_state(self, x: np.ndarray, a: np.ndarray | None) -> np.ndarray:
+        """What the port of the events takes."""
+        return np.concatenate([x, a]) if self.port.n_x > len(x) else np.ascontiguousarray(x)
 
-    def _set_event_values(self, t: float, x: np.ndarray, just_happened: int | None) -> None:
+    def _event_value(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int) -> float:
+        return float(self.port(t, self._event_state(x, a), self.model.theta(t))[number])
+
+    def _set_event_values(self, t: float, x: np.ndarray, x_dot: np.ndarray, just_happened: int | None) -> None:
         """Values at the start of a segment; exactly zero (no sign) for the event that led here."""
         if self.port is None:
             return
         scan = self.stepper.scan
         values = np.zeros(len(self.events))
-        if self.port.call_status(t, np.ascontiguousarray(x), self.model.theta(t), values):
+        a = x_dot[self.stepper.system.slices.get("v", slice(0))]
+        if self.port.call_status(t, self._event_state(x, a), self.model.theta(t), values):
             raise self._event_failure(t, values)
-        scan.values[0] = values
         if just_happened is not None:
-            scan.values[0, just_happened] = 0.0
+            values[just_happened] = 0.0
+        scan.values[0] = values
+        scan.threshold[:] = [event.threshold for event in self.events]
+        scan.sign[:] = np.where(np.abs(values) > scan.threshold, np.sign(values), 0.0)
 
-    def _record(self, t: float, event: Event, number: int, sign: int, x: np.ndarray) -> None:
+    def _record(self, t: float, x: np.ndarray, a: np.ndarray | None, event: Event, number: int, sign: int) -> None:
         state = {kind: np.array(x[part]) for kind, part in self.stepper.system.slices.items() if kind not in INTERNAL}
+        if a is not None:
+            state["a"] = a
         self.occurrences.append(Occurrence(t=float(t), name=event.name, number=number, direction=sign, state=state))
 
     # -- collecting ------------------------------------------------------------------------------------------------
@@ -352,23 +398,25 @@ class Run:
             while len(self.recent) > 1 and kept - len(self.recent[0][0]) >= RECENT:
                 kept -= len(self.recent.popleft()[0])
         self.steps += len(t)
-        if self.dense or self.t_eval is None:
+        c = self.sampling.kept(c)
+        if self.dense:
             self.chunks.append((t, h, c))
             return
         # only the requested times are kept
-        last = np.searchsorted(self.t_eval * self.direction, t[-1] * self.direction, side="right")
-        wanted = self.t_eval[self.next_output : last]
+        wanted, step, s = self.sampling.within(t, h)
         if len(wanted):
-            step = np.searchsorted(t * self.direction, wanted * self.direction, side="left")
-            s = (wanted - t[step]) / h[step]
-            self.points.append((wanted, np.array([polynomial(c[k], sk) for k, sk in zip(step, s, strict=True)])))
-        self.next_output = last
+            x = c[step, -1]
+            for k in range(c.shape[1] - 2, -1, -1):
+                x = x * s[:, None] + c[step, k]
+            self.points.append((wanted, x))
 
     def _jump(self, x: np.ndarray) -> None:
         self.recent.clear()
         self.restarts.append(self.steps)
-        self.restart_x.append(x.copy())
+        self.restart_x.append(self.sampling.kept(x).copy())
         self.end_x = x.copy()
+        if self.points and self.points[-1][0][-1:].tolist() == [self._reached()]:
+            self.points[-1][1][-1] = self.sampling.kept(x)  # as in dense output: right after the jump
 
     def _last_x(self) -> np.ndarray:
         return self.end_x if self.steps or self.restarts else self.start_x
@@ -393,34 +441,32 @@ class Run:
             self.last_save = time.perf_counter()
 
     def _solution(self, state: str, message: str) -> Solution:
-        system = self.stepper.system
-        n = system.n
-        if self.dense or self.t_eval is None:
+        system, sampling = self.stepper.system, self.sampling
+        slices, names = sampling.layout(system)
+        n = sum(len(kind) for kind in names.values())
+        if self.dense:
             parts = list(zip(*self.chunks, strict=True)) if self.chunks else None
             t, h, c = (np.concatenate(p) for p in parts) if parts else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
             trajectory = Trajectory(
                 self.t0,
-                self.start_x,
+                sampling.kept(self.start_x),
                 t,
                 h,
                 c,
                 restarts=self.restarts,
                 restart_x=np.array(self.restart_x).reshape(-1, n),
             )
+            t_eval = sampling.all_times(t, h)
         else:
             parts = [(np.zeros(0), np.zeros((0, n))), *self.points]
-            t, x = (np.concatenate(p) for p in zip(*parts, strict=True))
-            trajectory = Trajectory.from_points(t, x, interval=(self.t0, self._reached()))
-        t_eval = self.t_eval
-        if t_eval is not None:
-            t_eval = t_eval[(t_eval - self._reached()) * self.direction <= 0]
+            t_eval, x = (np.concatenate(p) for p in zip(*parts, strict=True))
+            trajectory = Trajectory.from_points(t_eval, x, interval=(self.t0, self._reached()))
         solution = Solution(
-            model=self.model, method=repr(self.options), formulation=system.formulation, slices=dict(system.slices),
-            names={kind: tuple(system.variables[part]) for kind, part in system.slices.items()}, trajectory=trajectory,
-            stats=Statistics(**self.stepper.counters, seconds=time.perf_counter() - self.begin),
+            model=self.model, method=repr(self.options), formulation=system.formulation, slices=slices, names=names,
+            trajectory=trajectory, stats=Statistics(**self.stepper.counters, seconds=time.perf_counter() - self.begin),
             events=EventLog(self.occurrences, names=[event.name for event in self.events]),
             status=state, message=message, parameters=self.model.parameters, t_eval=t_eval,
-            initial=dict(self.initial.values),
+            initial=dict(self.initial.values), partial=sampling.columns is not None,
         )  # fmt: skip
         if self.checkpoint is not None and state != "running":
             solution.save(self.checkpoint)
@@ -428,6 +474,7 @@ class Run:
 
 
 def event_port(model: Model, system, events: list[Event]):
+    """A port for all event functions, of x, or of (x, v') if one of them reads accelerations that x does not hold."""
     if not events:
         return None
     from dalembert.compile.system import expression_port
@@ -435,9 +482,11 @@ def event_port(model: Model, system, events: list[Event]):
     key = ("events", system.formulation, tuple(id(event.function) for event in events))
     with model.lock:
         if key not in model.cache:
+            values, graph, x, behind = trace_events(model, events), model.graph, system.x, None
+            reads = ca.depends_on(values, graph.a) or graph.externals_in(values)
+            if graph.size("v") and "a" not in system.slices and reads:
+                x, behind = ca.vertcat(x, graph.a), {"a": slice(system.n, system.n + graph.size("v"))}
             # the functions are kept alive with the port, so that their ids stay theirs
-            model.cache[key] = (
-                expression_port(system, trace_events(model, events)),
-                [event.function for event in events],
-            )
+            functions = [event.function for event in events]
+            model.cache[key] = (expression_port(system, values, x, behind=behind), functions)
         return model.cache[key][0]

@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: vectors without which residuals cannot be computed, by level
+NEEDED = {
+    "position": ("p", "s"),
+    "velocity": ("p", "v", "s"),
+    "invariant": ("p", "v", "s"),
+    "acceleration": ("p", "v", "r", "w", "s", "lam", "mu"),
+    "constraints": ("x",),
+}
+
+
 class Solution(StateView):
     """The result of a simulation.
 
@@ -51,6 +61,8 @@ class Solution(StateView):
         Times asked for in place of the accepted steps.
     initial : mapping, optional
         Start values by kind.
+    partial : bool
+        Whether only some components were kept.
 
     Examples
     --------
@@ -83,6 +95,7 @@ class Solution(StateView):
         parameters: Mapping[str, Any] | None = None,
         t_eval: np.ndarray | None = None,
         initial: Mapping[str, Any] | None = None,
+        partial: bool = False,
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -90,7 +103,7 @@ class Solution(StateView):
         if t_eval is not None and trajectory.dense:
             t = t_eval[trajectory.covers(t_eval)]
             x = trajectory(t)
-        super().__init__(t, x, slices, names)
+        super().__init__(t, x, slices, names, partial)
         self.model = model
         self.method = method
         self.formulation = formulation
@@ -112,7 +125,7 @@ class Solution(StateView):
         """The state at any time of the interval, or at an array of times; right after the jump where it jumps."""
         x = self.trajectory(t)
         time = float(t) if np.ndim(t) == 0 else np.asarray(t, float)
-        return StateView(time, x, self._slices, self._names)
+        return StateView(time, x, self._slices, self._names, self.partial)
 
     # -- constraints -----------------------------------------------------------------------------------------------
 
@@ -132,7 +145,7 @@ class Solution(StateView):
         from dalembert.solution.residuals import constraint_residual
 
         model = self._needed_model("residuals")
-        return constraint_residual(model, level, self.t, self._model_vectors(level == "acceleration"))
+        return constraint_residual(model, level, self.t, self._model_vectors(*NEEDED.get(level, ())))
 
     def max_residual(self, level: str) -> float:
         """The largest absolute value of `residual(level)`; 0 if there is no such constraint."""
@@ -145,24 +158,27 @@ class Solution(StateView):
         """
         from dalembert.solution.residuals import accelerations
 
-        return accelerations(self._needed_model("accelerations"), self.t, self._model_vectors(True))
+        return accelerations(self._needed_model("accelerations"), self.t, self._model_vectors(*NEEDED["acceleration"]))
 
     def _needed_model(self, what: str) -> Model:
         if self.model is None:
             raise DalembertError(f"{what} need the model, and this result has none; use Solution.load(path, model=...)")
         return self.model
 
-    def _model_vectors(self, all_needed: bool) -> dict[str, np.ndarray]:
-        """Each vector of the model with a column for each time."""
+    def _model_vectors(self, *needed: str) -> dict[str, np.ndarray]:
+        """Each vector of the model with a column for each time; NaN for those that this result has not."""
         values = {}
         for kind in self.model.graph.vectors:
-            names = self.model.names(kind)
-            if kind in self._slices:
-                values[kind] = np.ascontiguousarray(self.x[:, self._slices[kind]].T)
-            elif names and all_needed:
-                raise OptionError(f"this result has no values of {kind} ({', '.join(names)}); accelerations need them")
-            else:
+            names, known = self.model.names(kind), self._names.get(kind, ())
+            missing = [name for name in names if name not in known]
+            if missing and kind in needed:
+                listed = f"{', '.join(missing[:3])}{', …' if len(missing) > 3 else ''}"
+                why = "Output(components=...) did not keep them" if self.partial else "the method does without"
+                raise OptionError(f"this result has no values of {kind} ({listed}), which are needed here: {why}")
+            if missing or kind not in self._slices:
                 values[kind] = np.full((len(names), len(self.t)), np.nan)
+            else:
+                values[kind] = np.ascontiguousarray(self.x[:, self._slices[kind]].T)
         return values
 
     # -- export ----------------------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ class StateView:
     slices : mapping of kinds to slices
         Where each vector stands in x.
     names : mapping of kinds to names
+    partial : bool
+        Whether components are missing.
 
     Examples
     --------
@@ -39,8 +41,14 @@ class StateView:
     """
 
     def __init__(
-        self, t: float | np.ndarray, x: np.ndarray, slices: Mapping[str, slice], names: Mapping[str, tuple[str, ...]]
+        self,
+        t: float | np.ndarray,
+        x: np.ndarray,
+        slices: Mapping[str, slice],
+        names: Mapping[str, tuple[str, ...]],
+        partial: bool = False,
     ):
+        self.partial = partial
         self.t = t
         self.x = x
         self._slices = dict(slices)
@@ -55,6 +63,8 @@ class StateView:
     def _vector(self, kind: str) -> np.ndarray:
         if "x" in self._slices:
             raise AttributeError(f"the model is a QuasiLinearDAE: it has no '{kind}'; its unknowns are in x")
+        if self.partial and kind not in self._slices:
+            raise AttributeError(f"{kind} was not kept: name it in Output(components=...)")
         return self.x[..., self._slices.get(kind, slice(0, 0))]
 
     @property

@@ -93,6 +93,8 @@ def _matching(model: Model, content: Mapping[str, Any], path: Path) -> Model:
         if kind in ("eta", "a"):  # belong to a formulation, not to the model
             continue
         theirs, ours = tuple(saved.get(kind, ())), model.names(kind)
+        if content["partial"] and set(theirs) <= set(ours):
+            continue
         # a method may do without multipliers
         if theirs != ours and (theirs or kind not in ("lam", "mu")):
             faults.append(
@@ -107,6 +109,7 @@ def _write(sol: Solution, file: h5py.File) -> None:
     file.attrs["format"] = FORMAT
     file.attrs["format_version"] = FORMAT_VERSION
     file.attrs["dalembert_version"] = _package_version()
+    file.attrs["partial"] = sol.partial
     for text in TEXTS:
         file[text] = getattr(sol, text)
     for kind, names in sol._names.items():
@@ -133,6 +136,7 @@ def _read(file: h5py.File) -> dict[str, Any]:
         "t_eval": file["t_eval"][()] if "t_eval" in file else None,
         "trajectory": _read_trajectory(file["trajectory"]),
         "events": _read_events(file["events"]),
+        "partial": bool(file.attrs.get("partial", False)),
     }
 
 

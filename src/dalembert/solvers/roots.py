@@ -1,15 +1,14 @@
 """Locating the roots of event functions on the dense output of one step. Compiled at the first event only."""
 
 from dalembert.compile.kernel import device, kernel
-from dalembert.solvers.events import interpolate, scan_type, suspicious
-from dalembert.solvers.ports import evaluate, ports_type
+from dalembert.solvers.events import carry_over, sample, scan_type, suspicious
+from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import f8, i8, indices, matrix, vector
 
 
 @device
 def value_at(scan, ports, t, h, coefficients, s, e):
-    interpolate(coefficients, s, scan.state)
-    evaluate(ports.events, ports, t + s * h, scan.state, scan.out)
+    sample(scan, ports, t, h, coefficients, s)
     return scan.out[e]
 
 
@@ -41,6 +40,13 @@ def bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb):
     return b
 
 
+@kernel(i8(scan_type))
+def go_on(scan):
+    """`carry_over`, for the driver."""
+    carry_over(scan)
+    return 0
+
+
 @kernel(i8(scan_type, ports_type, f8, f8, matrix, indices, vector, indices))
 def locate_roots(scan, ports, t, h, coefficients, which, where, direction):
     """Find the roots in the step scanned last: fills event number, s and ±1 (rising, falling); returns how many."""
@@ -48,40 +54,53 @@ def locate_roots(scan, ports, t, h, coefficients, which, where, direction):
     width = 1.0 / samples
     found = 0
     for e in range(n_events):
+        threshold, sign, last = scan.threshold[e], scan.sign[e], 0
         for k in range(1, samples + 1):
-            if found + 2 > which.size:
+            if found + 3 > which.size:
                 return found
             ga, gb = scan.values[k - 1, e], scan.values[k, e]
             a, b = (k - 1 - samples) * width, (k - samples) * width
-            if gb == 0.0 and ga != 0.0:
+            if threshold > 0.0:
+                if abs(gb) <= threshold:
+                    continue
+                if gb * sign < 0.0:
+                    # from the last sample of the other sign; if there is none, the band was left at the very start
+                    root, before = -1.0, scan.values[last, e]
+                    if before * gb < 0.0:
+                        early = (last - samples) * width
+                        root = bracketed_root(scan, ports, t, h, coefficients, e, early, before, b, gb)
+                    which[found], where[found], direction[found] = e, root, 1 if gb > 0.0 else -1
+                    found += 1
+                sign, last = 1.0 if gb > 0.0 else -1.0, k
+            elif gb == 0.0 and ga != 0.0:
                 which[found], where[found], direction[found] = e, b, 1 if ga < 0.0 else -1
                 found += 1
             elif ga * gb < 0.0:
                 root = bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb)
                 which[found], where[found], direction[found] = e, root, 1 if ga < 0.0 else -1
                 found += 1
-            elif k > 1 and suspicious(scan.values[k - 2, e], ga, gb):
+            if k > 1 and abs(ga) > threshold and suspicious(scan.values[k - 2, e], ga, gb):
                 # look for the other sign by golden-section search for the smallest value in the two intervals
-                sign = 1.0 if ga > 0.0 else -1.0
+                side = 1.0 if ga > 0.0 else -1.0
                 low, high = a - width, b
                 golden = 0.3819660112501051
                 x1, x2 = low + golden * (high - low), high - golden * (high - low)
-                g1 = sign * value_at(scan, ports, t, h, coefficients, x1, e)
-                g2 = sign * value_at(scan, ports, t, h, coefficients, x2, e)
+                g1 = side * value_at(scan, ports, t, h, coefficients, x1, e)
+                g2 = side * value_at(scan, ports, t, h, coefficients, x2, e)
                 for _ in range(60):
-                    if g1 <= 0.0 or g2 <= 0.0 or high - low < 1e-12:
+                    if g1 <= -threshold or g2 <= -threshold or high - low < 1e-12:
                         break
                     if g1 < g2:
                         high, x2, g2 = x2, x1, g1
                         x1 = low + golden * (high - low)
-                        g1 = sign * value_at(scan, ports, t, h, coefficients, x1, e)
+                        g1 = side * value_at(scan, ports, t, h, coefficients, x1, e)
                     else:
                         low, x1, g1 = x1, x2, g2
                         x2 = high - golden * (high - low)
-                        g2 = sign * value_at(scan, ports, t, h, coefficients, x2, e)
+                        g2 = side * value_at(scan, ports, t, h, coefficients, x2, e)
                 middle = x1 if g1 < g2 else x2
-                gm = sign * min(g1, g2)
-                if gm * ga < 0.0:
+                gm = side * min(g1, g2)
+                if gm * ga < 0.0 and abs(gm) >= threshold:
                     before = scan.values[k - 2, e]
                     root = bracketed_root(scan, ports, t, h, coefficients, e, a - width, before, middle, gm)
                     which[found], where[found], direction[found] = e, root, 1 if before < 0.0 else -1

@@ -21,13 +21,14 @@ import numpy as np
 
 from dalembert.errors import OptionError, SimulationError
 from dalembert.problems import Problem, catalogue, catalogue_large
-from dalembert.solvers import Geoms, Hem5, Radau5, Rkf45
+from dalembert.solvers import Geoms, Hem5, Mexx, Radau5, Rkf45
 
 #: Methods by label; a method joins all studies by being named here.
 METHODS: dict[str, Callable[[], Any]] = {
     "geoms": lambda: Geoms(),
     "geoms index1": lambda: Geoms(formulation="index1"),
     "hem5": lambda: Hem5(),
+    "mexx": lambda: Mexx(),
     "radau5 ggl": lambda: Radau5(formulation="ggl"),
     "radau5 index1": lambda: Radau5(formulation="index1"),
     "radau5 index2": lambda: Radau5(formulation="index2"),

@@ -356,14 +356,14 @@ def begin(state, ports, la):
 
 
 @device
-def arrive(state, ports, la, t):
-    """Make `next` a complete point: project it as the options say, then rates, accelerations, multipliers.
+def project(state, ports, la, t):
+    """Project `next` as the options say; the matrix of the projected point is factored afterwards.
 
-    `next_matrices` must be those of `next`. Returns an outcome; `residual_p` and `residual_v` are those found before
-    any projection.
+    `next_matrices` must be those of `next`, and are so afterwards. Returns an outcome; `residual_p` and `residual_v`
+    are those found before any projection.
     """
     x, matrices = vec(state.next, state.n), vec(state.next_matrices, state.n_M + state.n_C + state.n_m)
-    rates, n_p = vec(state.next_rates, state.n_d), state.n_p
+    n_p = state.n_p
     due = state.since_projection + 1 >= state.project_every
     outcome = FINE
     if state.drift_limit > 0.0:
@@ -386,8 +386,16 @@ def arrive(state, ports, la, t):
         outcome = load_and_factor(state, la, matrices)
     if outcome == FINE and due and state.project_velocities == 1 and state.n_m > 0:
         outcome = project_velocities(state, la, matrices, x)
+    return outcome
+
+
+@device
+def arrive(state, ports, la, t):
+    """Make `next` a complete point: project it, then rates, accelerations, multipliers. Returns an outcome."""
+    outcome = project(state, ports, la, t)
     if outcome == FINE:
-        outcome = complete(state, ports, la, t, x, vec(state.next_dot, state.n), rates)
+        x, x_dot, rates = vec(state.next, state.n), vec(state.next_dot, state.n), vec(state.next_rates, state.n_d)
+        outcome = complete(state, ports, la, t, x, x_dot, rates)
     return outcome
 
 

@@ -13,6 +13,7 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import (
     FunctionFailed,
+    InconsistentInitialValues,
     OptionError,
     SimulationError,
     SingularMatrix,
@@ -21,11 +22,11 @@ from dalembert.errors import (
     TooManySteps,
     warn_user,
 )
-from dalembert.linalg.saddle import SaddlePattern, fresh_saddle
+from dalembert.linalg.saddle import SaddlePattern, factor, fresh_saddle, solve
 from dalembert.model import Model
 from dalembert.solvers import status as codes
 from dalembert.solvers.buffer import collect, new_buffer
-from dalembert.solvers.events import EventScan
+from dalembert.solvers.events import new_scan
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions
 from dalembert.solvers.method import Tolerances, counters, first_step_guess
@@ -62,6 +63,8 @@ class HalfStepper:
         Makes the pattern of the systems that the kernel solves; called once per model, kernel and linear solver.
     kind : str
         Tells apart kernels and patterns of one method.
+    fixed : tuple of str
+        Scalars of the method that stay as `prepare` has set them; `start` clears the others.
     """
 
     def __init__(
@@ -78,10 +81,11 @@ class HalfStepper:
         events: Port | None,
         samples: int,
         kind: str = "",
+        fixed: tuple[str, ...] = (),
     ):
         if options.min_step > max_step:
             raise OptionError(f"min_step={options.min_step:g} is larger than max_step={max_step:g}")
-        self.options, self.compiled, self.kernel = options, compiled, kernel
+        self.options, self.model, self.compiled, self.kernel = options, model, compiled, kernel
         self.system = form = compiled.form
         key = ("half-explicit", type(options).__name__, kind)
         with model.lock:
@@ -109,11 +113,8 @@ class HalfStepper:
             n_parameters=len(theta) - 3 * len(model.inputs),
         )
         self.buffer = new_buffer(int(state.n_coefficients), form.n)
-        n_events = events.n_out if events else 0
-        self.scan = EventScan(
-            np.zeros((samples + 1, n_events)), np.zeros(form.n), np.zeros(max(n_events, 1)), np.zeros(1)
-        )
-        common = {*core.REALS, *core.WHOLES}
+        self.scan = new_scan(form, events, samples)
+        common = {*core.REALS, *core.WHOLES, *fixed}
         self._own = [name for name in state.dtype.names if state.dtype[name].kind in "fi" and name not in common]
 
     # -- the protocol ----------------------------------------------------------------------------------------------
@@ -167,6 +168,47 @@ class HalfStepper:
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return collect(self.buffer)
 
+    def projected(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        """The nearest point to x on the constraints, (2.9)-(2.12) of MEXX; None if there is none nearby."""
+        state, saddle, compiled, form = self.state, self.saddle, self.compiled, self.system
+        if not form.constraint_names:
+            return x
+        theta, x = self.model.theta(t), x.copy()
+        n_M, n_C, n_v, n_lam = (int(n) for n in (state.n_M, state.n_C, state.n_v, state.n_lam))
+        p, v = form.slices["p"], form.slices["v"]
+        weight = (state.atol + state.rtol * np.abs(x))[p]
+        saddle.U[:] = 0.0
+        values = np.zeros(compiled.matrices.n_out)
+        direction, size = x.copy(), np.inf
+
+        def factored() -> bool:
+            if compiled.matrices.call_status(t, x, theta, values):
+                return False
+            saddle.M[:], saddle.G[:] = values[:n_M], values[n_M : n_M + n_C]
+            if not saddle.pattern.symmetric:
+                saddle.U[:n_C] = saddle.G
+            return factor(saddle) == 0
+
+        for iteration in range(10 if compiled.position is not None else 0):
+            g, right = np.zeros(n_lam), np.zeros(n_v + len(form.constraint_names))
+            if (iteration == 0 and not factored()) or compiled.position.call_status(t, x, theta, g):
+                return None
+            right[n_v : n_v + n_lam] = -g
+            direction[v] = solve(saddle, right)[:n_v]
+            move = direction[v] if compiled.kinematics is None else compiled.kinematics(t, direction, theta)
+            x[p] += move
+            before, size = size, float(np.sqrt(np.mean((move / weight) ** 2)))
+            if size <= 1e-2 * state.projection_limit:
+                break
+            if not size < 2 * before:
+                return None
+        if not factored():
+            return None
+        residual = values[n_M + n_C :].copy()
+        np.add.at(residual, compiled.constraint_pattern[0], saddle.G * x[v][compiled.constraint_pattern[1]])
+        x[v] += solve(saddle, np.concatenate([np.zeros(n_v), -residual]))[:n_v]
+        return x
+
     # -- explanations ----------------------------------------------------------------------------------------------
 
     def explain(self, status: int) -> Exception:
@@ -213,6 +255,11 @@ class HalfStepper:
             )
         if why == core.NOT_PROJECTED:
             worst = self._worst_constraint()
+            if state.first == 1:
+                return InconsistentInitialValues(
+                    f"the start values at t = {t:.9g} are too far from the position constraints to be projected onto "
+                    f"them, worst is {worst}: give better ones, or leave initial_values='correct'"
+                )
             return StepSizeTooSmall(
                 f"{size}: the projection onto the position constraints does not converge, worst is {worst}. Start "
                 "values that violate the constraints, or a singular position, may be the reason."

@@ -12,7 +12,7 @@ from dalembert.linalg.lu import null_vector
 from dalembert.model import Model
 from dalembert.solvers import status as codes
 from dalembert.solvers.buffer import collect, new_buffer
-from dalembert.solvers.events import EventScan
+from dalembert.solvers.events import new_scan
 from dalembert.solvers.method import Tolerances, counters, first_step_guess
 from dalembert.solvers.ports import Ports
 from dalembert.solvers.radau import core
@@ -57,8 +57,7 @@ class RadauStepper:
             n_parameters=len(theta) - 3 * len(model.inputs),
         )
         self.buffer = new_buffer(4, n)
-        n_events = events.n_out if events else 0
-        self.scan = EventScan(np.zeros((samples + 1, n_events)), np.zeros(n), np.zeros(max(n_events, 1)), np.zeros(1))
+        self.scan = new_scan(system, events, samples)
 
     # -- the protocol ----------------------------------------------------------------------------------------------
 
