@@ -258,7 +258,7 @@ def test_solvers_for_the_modified_discretization():
     problem = da.problems.cable_drum(friction=0.5)
     ends = [
         problem.simulate(method=da.Mexx(linear_solver=s), rtol=1e-7, atol=1e-7).x[-1]
-        for s in (None, da.Dense(), da.Sparse(), da.Compiled())
+        for s in (da.Auto(), da.Dense(), da.Sparse(), da.Compiled())
     ]
     for end in ends[1:]:
         np.testing.assert_allclose(end, ends[0], rtol=1e-9, atol=1e-9)

@@ -51,16 +51,10 @@ class Compiled(LinearSolver):
         """Why this solver is not for the pattern; empty if it is."""
         if pattern.n > LARGEST:
             return f"it has more than {LARGEST} unknowns"
-        if not pattern.symmetric and _places(pattern.force) != _places(pattern.constraint):
-            return "forces act where constraints do not (friction)"
         elimination = Elimination(pattern, self.longest)
         if elimination.stuck is not None:
             return f"no mass and no constraint holds {pattern.name(elimination.stuck)}"
         return f"it takes more than {self.longest} operations" if elimination.operations > self.longest else ""
-
-
-def _places(entries: tuple[np.ndarray, np.ndarray]) -> set[tuple[int, int]]:
-    return set(zip(*(part.tolist() for part in entries), strict=True))
 
 
 class Elimination:
@@ -122,6 +116,7 @@ class Elimination:
             values += values[len(pattern.mass[0]) :]
         for i, j, k in zip(*pattern.entries(), values, strict=True):
             rows[i][int(j)] = rows[i].get(int(j), 0) + given[k]
+            rows[j].setdefault(int(i), ca.SX(0))  # the order was found for a symmetric pattern
         size = [ca.fabs(rows[i].get(i, ca.SX(0))) for i in range(n)]
         lower: list[tuple[int, int, ca.SX]] = []  # L[i, pivot], in the order of elimination
         upper: list[tuple[int, int, ca.SX]] = []  # U[pivot, j]
