@@ -18,6 +18,7 @@ from .ball_in_ellipse import ball_in_ellipse
 from .bricard import bricard, bricard_point
 from .cable_drum import cable_drum
 from .car_axis import car_axis
+from .fekete import fekete
 from .four_bar_chain import four_bar_chain, four_bar_singular_times
 from .four_bar_linkage import four_bar_linkage
 from .heavy_top import heavy_top
@@ -30,6 +31,7 @@ from .pendulum_chain import pendulum_chain
 from .problem import Problem, Reference
 from .rocking_block import ROCKING_BLOCK_FLAT, rocking_block
 from .slider_crank import slider_crank
+from .transistor_amplifier import transistor_amplifier
 from .truck import truck
 from .truck11 import truck11
 
@@ -46,7 +48,9 @@ __all__ = [
     "car_axis",
     "catalogue",
     "catalogue_large",
+    "catalogue_quasi_linear",
     "catalogue_singular",
+    "fekete",
     "four_bar_chain",
     "four_bar_linkage",
     "four_bar_singular_times",
@@ -61,6 +65,7 @@ __all__ = [
     "rolling_disc",
     "sleigh",
     "slider_crank",
+    "transistor_amplifier",
     "truck",
     "truck11",
 ]
@@ -84,7 +89,9 @@ _PROBLEMS: tuple[Callable[..., Problem], ...] = (
     pendulum_chain,
 )
 
-_LARGE: tuple[Callable[..., Problem], ...] = (insulator_chain, moving_chain)
+_LARGE: tuple[Callable[..., Problem], ...] = (insulator_chain, moving_chain, fekete)
+
+_QUASI_LINEAR: tuple[Callable[..., Problem], ...] = (transistor_amplifier,)
 
 _SINGULAR: tuple[Callable[..., Problem], ...] = (four_bar_chain, bricard)
 
@@ -100,6 +107,11 @@ def catalogue_large() -> dict[str, Callable[..., Problem]]:
     Their functions take the number of bodies; so does `pendulum_chain`, which is small by default.
     """
     return {function.__name__: function for function in _LARGE}
+
+
+def catalogue_quasi_linear() -> dict[str, Callable[..., Problem]]:
+    """Problems whose model is a `QuasiLinearDAE`, not `EquationsOfMotion`: values in x, no positions, no formulations."""
+    return {function.__name__: function for function in _QUASI_LINEAR}
 
 
 def catalogue_singular() -> dict[str, Callable[..., Problem]]:
