@@ -42,6 +42,8 @@ VARIANTS = [
     ("pendulum_chain", {}, 1e-15),
     ("pendulum_chain", {"coordinates": "joint"}, 0.0),
     ("pendulum_chain", {"N": 7, "L": 0.3, "angle": 0.4}, 1e-15),
+    ("passenger_car", {}, 1e-15),
+    ("passenger_car", {"speed": 30.0, "amplitude": -0.2, "frequency": 0.7, "t_end": 2.0}, 1e-15),
 ]
 
 

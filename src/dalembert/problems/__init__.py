@@ -26,9 +26,11 @@ from .insulator_chain import INSULATOR_CHAIN_TURN, insulator_chain
 from .motor_pendulum import motor_pendulum
 from .moving_chain import moving_chain
 from .nonholonomic import rolling_disc, sleigh
+from .passenger_car import passenger_car
 from .pendulum import iftomm_pendulum, pendulum
 from .pendulum_chain import pendulum_chain
 from .problem import Problem, Reference
+from .railway_carriage import railway_carriage
 from .rocking_block import ROCKING_BLOCK_FLAT, rocking_block
 from .slider_crank import slider_crank
 from .transistor_amplifier import transistor_amplifier
@@ -59,8 +61,10 @@ __all__ = [
     "insulator_chain",
     "motor_pendulum",
     "moving_chain",
+    "passenger_car",
     "pendulum",
     "pendulum_chain",
+    "railway_carriage",
     "rocking_block",
     "rolling_disc",
     "sleigh",
@@ -87,9 +91,10 @@ _PROBLEMS: tuple[Callable[..., Problem], ...] = (
     four_bar_linkage,
     rocking_block,
     pendulum_chain,
+    passenger_car,
 )
 
-_LARGE: tuple[Callable[..., Problem], ...] = (insulator_chain, moving_chain, fekete)
+_LARGE: tuple[Callable[..., Problem], ...] = (insulator_chain, moving_chain, fekete, railway_carriage)
 
 _QUASI_LINEAR: tuple[Callable[..., Problem], ...] = (transistor_amplifier,)
 
