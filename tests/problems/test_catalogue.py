@@ -155,7 +155,7 @@ def test_index_1_form_reaches_the_reference(name, options, t, tolerance):
         ("slider_crank", {"start": "rigid", "damping": True}, 0.1, 1e-9),
         ("slider_crank", {"damping": True, "nonlinear": True}, 0.1, 1e-9),
     ]
-    + [("heavy_top", {"t_end": 2.0}, 2.0, 1e-8)],
+    + [("heavy_top", {"t_end": 2.0}, 2.0, 1e-8), ("passenger_car", {}, 5.0, 1e-11)],
 )
 def test_index_1_form_reaches_the_reference_over_long_times(name, options, t, tolerance):
     test_index_1_form_reaches_the_reference(name, options, t, tolerance)

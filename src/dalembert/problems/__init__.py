@@ -2,7 +2,7 @@
 
 Every function returns a `Problem`; `catalogue()` lists by name those that every method should solve,
 `catalogue_large()` those with many bodies or long time spans, `catalogue_singular()` those with redundant constraints
-or singular positions.
+or singular positions, `catalogue_quasi_linear()` those that are not equations of motion.
 
 >>> from dalembert import problems
 >>> problems.catalogue()["pendulum"]().title
@@ -115,7 +115,7 @@ def catalogue_large() -> dict[str, Callable[..., Problem]]:
 
 
 def catalogue_quasi_linear() -> dict[str, Callable[..., Problem]]:
-    """Problems whose model is a `QuasiLinearDAE`, not `EquationsOfMotion`: values in x, no positions, no formulations."""
+    """Problems whose model is a `QuasiLinearDAE`: values in x, neither positions nor formulations."""
     return {function.__name__: function for function in _QUASI_LINEAR}
 
 

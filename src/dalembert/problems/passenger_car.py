@@ -55,8 +55,8 @@ def passenger_car(
     Parameters
     ----------
     speed : in m/s.
-    amplitude : of the steering wheel in rad. The default gives 0.4 g across; the car is nearly linear below half of
-        it, and its tyres are at their limit with twice as much.
+    amplitude : of the steering wheel in rad. The default gives 0.4 g across, twice as much 0.7 g, near the limit of
+        the tyres.
     frequency : of the steering wheel in Hz.
     t_end : end time. There is a reference for the defaults of all.
 

@@ -98,7 +98,8 @@ class Problem:
             )
         known = {kind: ref for kind in ("p", "v", "x") if (ref := getattr(reference, kind)) is not None}
         return max(
-            float(np.max(np.abs(getattr(solution, kind)[-1] - ref) / (1.0 + np.abs(ref)))) for kind, ref in known.items()
+            float(np.max(np.abs(getattr(solution, kind)[-1] - ref) / (1.0 + np.abs(ref))))
+            for kind, ref in known.items()
         )
 
 

@@ -47,8 +47,9 @@ def railway_carriage(*, speed: float = 20.0, t_end: float = 15.0) -> Problem:
 
     Made after a description without data [1]_: car body (5 coordinates), two bogies and four wheelsets (6 each), a
     constraint for each of the eight wheels, 15 s. Only this outline is the source's. The equations and the data are
-    our own; masses, springs and dampers have the size of the passenger vehicle of the Manchester benchmarks [2]_. Its
-    results must not be compared with published ones, only with our reference.
+    our own; masses, springs and dampers have the size of the passenger vehicle of the Manchester benchmarks [2]_, with
+    softer longitudinal guidance of the wheelsets. Its results must not be compared with published ones, only with our
+    references.
 
     - Coordinates are displacements from the place of each body in the undeformed vehicle, which moves straight on with
       the speed; the angles are yaw, roll and pitch (see `rigid_bodies`), the pitch of a wheelset is its rotation
@@ -57,7 +58,8 @@ def railway_carriage(*, speed: float = 20.0, t_end: float = 15.0) -> Problem:
       geometry, a roll bar joins car body and bogie. Axle boxes do not turn with the wheels.
     - Inertia forces are linear in roll, pitch and their rates; the gyroscopic moment of the rolling wheelsets is kept.
     - Wheels are cones, rails are edges: in the cross section of the track, each wheel's cone goes through the rail.
-      Contact is never lost, and the multipliers are the wheel loads in N. There is no flange; the wheelsets stay within 6 mm of the track's centre.
+      Contact is never lost, and the multipliers are the wheel loads in N. There is no flange; the wheelsets stay
+      within 6 mm of the track's centre.
     - Creep forces are linear in the longitudinal and the lateral creepage, without spin creepage.
     - The line is given by its lateral offset at the place of each wheelset, an input, whose rates are heading and
       curvature. It is 3 m on 200 m, with a curvature of κ sin(2πσ) sin²(πσ), σ from 0 to 1, and a radius of 1225 m at
@@ -96,7 +98,7 @@ def railway_carriage(*, speed: float = 20.0, t_end: float = 15.0) -> Problem:
                 p=p,
                 v=v,
                 lam=lam,
-                source="computed by us: HEM5 with rtol 1e-12, compared with Radau IIA(5) of the ggl form with rtol 1e-13",
+                source="computed by us: HEM5, rtol 1e-12, and Radau IIA(5) in the form ggl, rtol 1e-13, compared",
                 accuracy=5e-12,
             )
             for t, (p, v, lam) in RAILWAY_CARRIAGE.items()
@@ -149,7 +151,11 @@ def _force(s):
         bogie, sign = _AXLES[name]
         _hold_bogie(s, bogies[bogie], axle, sign * s.axle, (2 * weight + s.m_bogie * s.gravity) / 4)
     down = np.array([0.0, 0.0, -s.gravity])
-    for body, m in [(car, s.m_car), *((b, s.m_bogie) for b in bogies.values()), *((a, s.m_axle) for a in axles.values())]:
+    for body, m in [
+        (car, s.m_car),
+        *((b, s.m_bogie) for b in bogies.values()),
+        *((a, s.m_axle) for a in axles.values()),
+    ]:
         body.force = body.force + m * down
     forces = [*car.force[1:], *car.turning()]
     for name, bogie in bogies.items():
