@@ -1,5 +1,6 @@
 """The command line: every command, its output, its errors and exit codes."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -91,8 +92,17 @@ def test_demo_refuses_impossible_places_at_once(tmp_path, output, expected):
 def test_problems_lists_the_catalogue():
     result = run("problems")
     assert result.exit_code == 0
-    for name in (*problems.catalogue(), *problems.catalogue_large()):
+    for name in (*problems.catalogue(), *problems.catalogue_large(), *problems.catalogue_quasi_linear()):
         assert name in result.stdout
+
+
+def test_simulate_and_check_a_dae_of_the_catalogue():
+    result = run("simulate", "transistor_amplifier")
+    assert result.exit_code == 0
+    assert "error against reference" in result.stdout
+    assert re.search(r"U8\W+1\.23699", result.stdout)
+    assert "residual" not in result.stdout
+    assert "U8" in run("check", "transistor_amplifier").stdout
 
 
 def test_info():

@@ -103,16 +103,15 @@ def demo(
 @app.command()
 def problems() -> None:
     """List the catalogue of test problems."""
-    from dalembert.problems import catalogue, catalogue_large
-
-    table = _table("name", ">p", ">v", ">r, w, s", ">holonomic", ">nonhol.", ">t_end", "description")
-    for name, make in (catalogue() | catalogue_large()).items():
+    table = _table("name", ">p", ">v", ">r, w, s, x", ">holonomic", ">nonhol.", ">t_end", "description")
+    for name, make in _catalogue().items():
         problem = make()
         size = problem.model.graph.size
+        others = sum(size(kind) for kind in "rwsx")
         _row(
             table,
             name,
-            *(str(n) for n in (size("p"), size("v"), size("r") + size("w") + size("s"), size("lam"), size("mu"))),
+            *(str(n) for n in (size("p"), size("v"), others, size("lam"), size("mu"))),
             f"{problem.t_end:g}",
             problem.title,
         )
@@ -327,15 +326,19 @@ def _problem(text: str) -> Problem:
     return _load(text, (Problem,))
 
 
+def _catalogue() -> dict[str, Any]:
+    from dalembert.problems import catalogue, catalogue_large, catalogue_quasi_linear
+
+    return catalogue() | catalogue_large() | catalogue_quasi_linear()
+
+
 def _load(text: str, kinds: tuple[type, ...]) -> Any:
     """A problem of the catalogue, or what a Python file calls by a name, `file.py:name`."""
-    from dalembert.problems import catalogue, catalogue_large
-
     file, colon, name = text.rpartition(":")
     if not colon and text.endswith(".py"):
         file, name = text, ""
     if not file:
-        known = catalogue() | catalogue_large()
+        known = _catalogue()
         if text in known:
             return known[text]()
         from dalembert.model.namespace import explain_unknown
@@ -414,16 +417,18 @@ def _summary(problem: Problem, solution: Solution) -> Table:
     _row(
         table, "evaluations", f"{stats.rhs_evaluations} of the equations, {stats.jacobian_evaluations} of the Jacobian"
     )
-    for level in ("position", "velocity"):
-        _row(table, f"max {level} residual", f"{solution.max_residual(level):.2e}")
+    if problem.model.names("p"):
+        for level in ("position", "velocity"):
+            _row(table, f"max {level} residual", f"{solution.max_residual(level):.2e}")
     reference = problem.reference
     if reference is not None and solution.success and abs(solution.t[-1] - reference.t) <= 1e-12 * abs(reference.t):
         _row(table, "error against reference", f"{problem.error(solution):.2e}")
     _row(table, "time", f"{1e3 * stats.seconds:.1f} ms")
     last = solution.at(solution.trajectory.interval[1])
-    for kind in ("p", "v"):
-        for name, value in zip(problem.model.names(kind), getattr(last, kind), strict=True):
-            _row(table, f"{name}", f"{value: .10g}")
+    for kind in ("p", "v", "x"):
+        if names := problem.model.names(kind):
+            for name, value in zip(names, getattr(last, kind), strict=True):
+                _row(table, f"{name}", f"{value: .10g}")
     return table
 
 

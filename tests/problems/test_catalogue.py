@@ -42,6 +42,8 @@ VARIANTS = [
     ("pendulum_chain", {}, 1e-15),
     ("pendulum_chain", {"coordinates": "joint"}, 0.0),
     ("pendulum_chain", {"N": 7, "L": 0.3, "angle": 0.4}, 1e-15),
+    ("passenger_car", {}, 1e-15),
+    ("passenger_car", {"speed": 30.0, "amplitude": -0.2, "frequency": 0.7, "t_end": 2.0}, 1e-15),
 ]
 
 
@@ -153,7 +155,7 @@ def test_index_1_form_reaches_the_reference(name, options, t, tolerance):
         ("slider_crank", {"start": "rigid", "damping": True}, 0.1, 1e-9),
         ("slider_crank", {"damping": True, "nonlinear": True}, 0.1, 1e-9),
     ]
-    + [("heavy_top", {"t_end": 2.0}, 2.0, 1e-8)],
+    + [("heavy_top", {"t_end": 2.0}, 2.0, 1e-8), ("passenger_car", {}, 5.0, 1e-11)],
 )
 def test_index_1_form_reaches_the_reference_over_long_times(name, options, t, tolerance):
     test_index_1_form_reaches_the_reference(name, options, t, tolerance)

@@ -160,6 +160,7 @@ def test_registry():
         ((["pendulum", "pendulum"], ["radau5 ggl"], [1e-4]), "different names"),
         ((["pendulum"], ["radau5 ggl"], [1e-4], 0), "at least one timed run"),
         (([3], ["radau5 ggl"], [1e-4]), "not int"),
+        (([da.problems.transistor_amplifier()], ["radau5 ggl"], [1e-4]), "'transistor_amplifier' is a QuasiLinearDAE"),
     ],
 )
 def test_faults_are_named(arguments, message):

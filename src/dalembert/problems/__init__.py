@@ -2,7 +2,7 @@
 
 Every function returns a `Problem`; `catalogue()` lists by name those that every method should solve,
 `catalogue_large()` those with many bodies or long time spans, `catalogue_singular()` those with redundant constraints
-or singular positions.
+or singular positions, `catalogue_quasi_linear()` those that are not equations of motion.
 
 >>> from dalembert import problems
 >>> problems.catalogue()["pendulum"]().title
@@ -18,6 +18,7 @@ from .ball_in_ellipse import ball_in_ellipse
 from .bricard import bricard, bricard_point
 from .cable_drum import cable_drum
 from .car_axis import car_axis
+from .fekete import fekete
 from .four_bar_chain import four_bar_chain, four_bar_singular_times
 from .four_bar_linkage import four_bar_linkage
 from .heavy_top import heavy_top
@@ -25,11 +26,14 @@ from .insulator_chain import INSULATOR_CHAIN_TURN, insulator_chain
 from .motor_pendulum import motor_pendulum
 from .moving_chain import moving_chain
 from .nonholonomic import rolling_disc, sleigh
+from .passenger_car import passenger_car
 from .pendulum import iftomm_pendulum, pendulum
 from .pendulum_chain import pendulum_chain
 from .problem import Problem, Reference
+from .railway_carriage import railway_carriage
 from .rocking_block import ROCKING_BLOCK_FLAT, rocking_block
 from .slider_crank import slider_crank
+from .transistor_amplifier import transistor_amplifier
 from .truck import truck
 from .truck11 import truck11
 
@@ -46,7 +50,9 @@ __all__ = [
     "car_axis",
     "catalogue",
     "catalogue_large",
+    "catalogue_quasi_linear",
     "catalogue_singular",
+    "fekete",
     "four_bar_chain",
     "four_bar_linkage",
     "four_bar_singular_times",
@@ -55,12 +61,15 @@ __all__ = [
     "insulator_chain",
     "motor_pendulum",
     "moving_chain",
+    "passenger_car",
     "pendulum",
     "pendulum_chain",
+    "railway_carriage",
     "rocking_block",
     "rolling_disc",
     "sleigh",
     "slider_crank",
+    "transistor_amplifier",
     "truck",
     "truck11",
 ]
@@ -82,9 +91,12 @@ _PROBLEMS: tuple[Callable[..., Problem], ...] = (
     four_bar_linkage,
     rocking_block,
     pendulum_chain,
+    passenger_car,
 )
 
-_LARGE: tuple[Callable[..., Problem], ...] = (insulator_chain, moving_chain)
+_LARGE: tuple[Callable[..., Problem], ...] = (insulator_chain, moving_chain, fekete, railway_carriage)
+
+_QUASI_LINEAR: tuple[Callable[..., Problem], ...] = (transistor_amplifier,)
 
 _SINGULAR: tuple[Callable[..., Problem], ...] = (four_bar_chain, bricard)
 
@@ -100,6 +112,11 @@ def catalogue_large() -> dict[str, Callable[..., Problem]]:
     Their functions take the number of bodies; so does `pendulum_chain`, which is small by default.
     """
     return {function.__name__: function for function in _LARGE}
+
+
+def catalogue_quasi_linear() -> dict[str, Callable[..., Problem]]:
+    """Problems whose model is a `QuasiLinearDAE`: values in x, neither positions nor formulations."""
+    return {function.__name__: function for function in _QUASI_LINEAR}
 
 
 def catalogue_singular() -> dict[str, Callable[..., Problem]]:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.model import EquationsOfMotion
+from dalembert.model import EquationsOfMotion, QuasiLinearDAE
 
-_VECTORS = ("p", "v", "lam", "r", "w", "s", "mu")
+_VECTORS = ("p", "v", "lam", "r", "w", "s", "mu", "x")
+_START = ("p0", "v0", "r0", "w0", "s0", "x0")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,7 +23,7 @@ class Reference:
 
     t: float
     source: str  # "published: ...", "computed by us: method, tolerance" or "exact"
-    accuracy: float  # these values are good to accuracy * (1 + |value|) in p and v
+    accuracy: float  # these values are good to accuracy * (1 + |value|) in p and v, or x
     p: np.ndarray | None = None
     v: np.ndarray | None = None
     lam: np.ndarray | None = None
@@ -30,6 +31,7 @@ class Reference:
     w: np.ndarray | None = None
     s: np.ndarray | None = None
     mu: np.ndarray | None = None
+    x: np.ndarray | None = None  # of a QuasiLinearDAE, all there is
 
     def __post_init__(self) -> None:
         for name in _VECTORS:
@@ -42,6 +44,8 @@ class Reference:
 class Problem:
     """A test problem: `model`, start values at t = 0, `t_end`, and the best known values at `t_end`.
 
+    Start values are p0, v0, … for `EquationsOfMotion`, x0 for a `QuasiLinearDAE`.
+
     Examples
     --------
     >>> from dalembert.problems import pendulum
@@ -52,18 +56,19 @@ class Problem:
 
     name: str
     title: str
-    model: EquationsOfMotion
-    p0: np.ndarray
-    v0: np.ndarray
+    model: EquationsOfMotion | QuasiLinearDAE
     t_end: float
+    p0: np.ndarray | None = None
+    v0: np.ndarray | None = None
     r0: np.ndarray | None = None
     w0: np.ndarray | None = None
     s0: np.ndarray | None = None
+    x0: np.ndarray | None = None
     reference: Reference | None = None  # the best one, at t_end
     references: tuple[Reference, ...] = ()  # all of them: published and ours, at t_end and at other times
 
     def __post_init__(self) -> None:
-        for name in ("p0", "v0", "r0", "w0", "s0"):
+        for name in _START:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, _read_only(value))
@@ -71,8 +76,8 @@ class Problem:
             object.__setattr__(self, "references", (self.reference, *self.references))
 
     def start(self) -> dict[str, np.ndarray]:
-        """Start values as the keyword arguments ``p0, v0, ...`` of `dalembert.simulate`."""
-        values = {name: getattr(self, name) for name in ("p0", "v0", "r0", "w0", "s0")}
+        """Start values as the keyword arguments ``p0, v0, …`` or ``x0`` of `dalembert.simulate`."""
+        values = {name: getattr(self, name) for name in _START}
         return {name: value.copy() for name, value in values.items() if value is not None}
 
     def simulate(self, **options: Any) -> Any:
@@ -82,7 +87,7 @@ class Problem:
         return simulate(self.model, (0.0, self.t_end), **{**self.start(), **options})
 
     def error(self, solution: Any) -> float:
-        """Mixed error of the last point of `solution`: max |y - ref| / (1 + |ref|) over positions and velocities."""
+        """Mixed error of the last point of `solution`: max |y - ref| / (1 + |ref|) over p and v, or x."""
         if self.reference is None:
             raise OptionError(f"problem {self.name!r} has no reference values with these parameters")
         reference, t = self.reference, float(solution.t[-1])
@@ -91,8 +96,11 @@ class Problem:
                 f"the solution of problem {self.name!r} ends at t = {t:.17g}, the reference values are for"
                 f" t = {reference.t:.17g}: simulate to problem.t_end"
             )
-        pairs = ((solution.p, reference.p), (solution.v, reference.v))
-        return max(float(np.max(np.abs(y[-1] - ref) / (1.0 + np.abs(ref)))) for y, ref in pairs if ref is not None)
+        known = {kind: ref for kind in ("p", "v", "x") if (ref := getattr(reference, kind)) is not None}
+        return max(
+            float(np.max(np.abs(getattr(solution, kind)[-1] - ref) / (1.0 + np.abs(ref))))
+            for kind, ref in known.items()
+        )
 
 
 def _read_only(value: Any) -> np.ndarray:

@@ -315,6 +315,8 @@ def _problem(given: str | Problem) -> Problem:
         given = known[_known("problem", given, known)]()
     if not isinstance(given, Problem):
         raise OptionError(f"a study needs problems or their names, not {type(given).__name__}")
+    if not given.model.names("p"):
+        raise OptionError(f"problem '{given.name}' is a QuasiLinearDAE: a study compares positions and velocities")
     if given.reference is None:
         raise OptionError(f"problem '{given.name}' has no reference values with these parameters: no error to measure")
     return given
