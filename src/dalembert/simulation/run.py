@@ -23,6 +23,7 @@ from dalembert.model.event import Event, trace_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import InitialValues, consistent_initial_values, start_vectors
 from dalembert.simulation.polynomials import derivative, polynomial, shortened
+from dalembert.simulation.profiling import profile
 from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
 from dalembert.solvers import status
 
@@ -58,6 +59,8 @@ class Run:
         self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
         self.bar: Callable[[float], None] | None = None
         self.checkpoint: Path | None = None
+        self.monitor = None  # of a profile
+        self.preparation: dict[str, float] = {}
         self.progress = (0, t0)  # accepted steps and time when progress was last looked at
         self.begin = self.last_save = time.perf_counter()
 
@@ -67,6 +70,8 @@ class Run:
         self.initial = initial
         self.start_x, x_dot = start_vectors(self.stepper.system, initial)
         self.begin = time.perf_counter()
+        if self.monitor is not None:
+            self.monitor.begin()
         if not self.dense and self.t_eval is not None and self.t_eval[:1].tolist() == [self.t0]:
             self.points.append((self.t_eval[:1], self.start_x[None].copy()))
             self.next_output = 1
@@ -421,6 +426,7 @@ class Run:
             events=EventLog(self.occurrences, names=[event.name for event in self.events]),
             status=state, message=message, parameters=self.model.parameters, t_eval=t_eval,
             initial=dict(self.initial.values),
+            profile=profile(self.monitor, self.preparation) if self.monitor is not None else None,
         )  # fmt: skip
         if self.checkpoint is not None and state != "running":
             solution.save(self.checkpoint)

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.errors import DalembertError, OptionError
 from dalembert.model import Model
 from dalembert.solution.events import EventLog
+from dalembert.solution.profile import Profile
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trajectory import Trajectory
@@ -51,6 +52,8 @@ class Solution(StateView):
         Times asked for in place of the accepted steps.
     initial : mapping, optional
         Start values by kind.
+    profile : Profile, optional
+        Where the time went; ``simulate(..., profile=True)`` asks for it.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class Solution(StateView):
         parameters: Mapping[str, Any] | None = None,
         t_eval: np.ndarray | None = None,
         initial: Mapping[str, Any] | None = None,
+        profile: Profile | None = None,
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -102,6 +106,7 @@ class Solution(StateView):
         self.parameters = dict(parameters or {})
         self.t_eval = t_eval
         self.initial = dict(initial or {})
+        self.profile = profile
 
     @property
     def success(self) -> bool:
