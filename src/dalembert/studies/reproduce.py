@@ -42,8 +42,14 @@ def _geoms(quick: bool) -> Iterator[Section]:
     return sections(quick)
 
 
+def _hem5(quick: bool) -> Iterator[Section]:
+    from .reproduce_hem5 import sections
+
+    return sections(quick)
+
+
 #: Reproductions by the name of the paper's method.
-REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {"geoms": _geoms}
+REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {"geoms": _geoms, "hem5": _hem5}
 
 
 def reproduce(name: str, *, quick: bool = False) -> Iterator[Section]:
