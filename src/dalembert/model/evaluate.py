@@ -12,6 +12,14 @@ import numpy as np
 from dalembert.model.base import Model
 from dalembert.model.opaque import OpaqueEvaluator
 
+#: entries of a matrix from which sparse ones are used, if at most this share of them are nonzeros
+LARGE, SPARSE_SHARE = 400**2, 0.1
+
+
+def is_large(matrix: ca.SX) -> bool:
+    """Whether a sparse matrix pays."""
+    return matrix.numel() > LARGE and matrix.nnz() <= SPARSE_SHARE * matrix.numel()
+
 
 class PointFunction:
     """Evaluate expressions of a model's graph: `f(t, values, theta)` returns one array for each output.

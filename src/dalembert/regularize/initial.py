@@ -25,7 +25,7 @@ from dalembert.errors import (
     warn_user,
 )
 from dalembert.model import KINDS, EquationsOfMotion, Model, QuasiLinearDAE
-from dalembert.model.evaluate import PointFunction
+from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import jacobian
 from dalembert.regularize.hidden import derive, hidden_constraints
 from dalembert.regularize.newton import (
@@ -41,8 +41,6 @@ from dalembert.regularize.system import System
 MODES = ("correct", "check", "trust")
 #: a relative change of a given start value beyond this is worth a warning
 NOTEWORTHY = 1e-3
-#: entries of the largest matrix from which sparse matrices are used, if at most one in ten of them is not zero
-LARGE = 400**2
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ def _problems(model: EquationsOfMotion) -> _Problems:
             ca.SX(n["lam"] + n["mu"], n["w"] + n["lam"] + n["mu"]),
         )
         whole = ca.horzcat(by_a, by_others)
-        sparse = whole.numel() > LARGE and 10 * whole.nnz() <= whole.numel()
+        sparse = is_large(whole)
 
         def function(residual: ca.SX, matrix: ca.SX) -> PointFunction:
             return PointFunction(model, [residual, matrix], sparse=sparse)

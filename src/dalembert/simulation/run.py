@@ -397,12 +397,25 @@ class Run:
             self._solution("running", f"checkpoint at t = {self._reached():.9g}").save(self.checkpoint)
             self.last_save = time.perf_counter()
 
+    def _merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All steps in one piece, which takes the place of the chunks: large models fill the memory once, not twice."""
+        if len(self.chunks) > 1:
+            steps = sum(len(chunk[0]) for chunk in self.chunks)
+            whole = tuple(np.empty((steps, *part.shape[1:])) for part in self.chunks[0])
+            chunks, self.chunks, first = self.chunks[::-1], [whole], 0
+            while chunks:
+                chunk = chunks.pop()
+                last = first + len(chunk[0])
+                for part, target in zip(chunk, whole, strict=True):
+                    target[first:last] = part
+                first = last
+        return self.chunks[0]
+
     def _solution(self, state: str, message: str) -> Solution:
         system = self.stepper.system
         n = system.n
         if self.dense or self.t_eval is None:
-            parts = list(zip(*self.chunks, strict=True)) if self.chunks else None
-            t, h, c = (np.concatenate(p) for p in parts) if parts else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
+            t, h, c = self._merged() if self.chunks else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
             trajectory = Trajectory(
                 self.t0,
                 self.start_x,
