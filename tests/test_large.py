@@ -82,7 +82,7 @@ def test_redundant_constraints_of_large_models_give_the_smallest_multipliers():
 
 
 def test_contradicting_constraints_of_large_models_are_named():
-    with pytest.raises(da.InconsistentInitialValues, match="'wall'|'hook'"):
+    with pytest.raises(da.InconsistentInitialValues, match=r"'wall'|'hook'"):
         da.consistent_initial_values(line(300, lambda s: [s.x0, s.x0 - 1]), p0=np.zeros(300))
 
 
