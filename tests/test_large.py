@@ -95,3 +95,15 @@ def test_undetermined_motion_of_large_models_is_named():
     )
     with pytest.raises(da.InconsistentInitialValues, match=f"'x{N - 1}_dot'"):
         da.consistent_initial_values(model, p0=np.zeros(N))
+
+
+def test_hidden_constraints_of_large_models_in_numbers():
+    chain = da.problems.pendulum_chain(150)
+    hidden = da.hidden_constraints(chain.model)
+    start = da.consistent_initial_values(chain.model, **chain.start())
+    found = hidden.acceleration(start.p, start.v, lam=start.lam)
+    assert found.shape == (300,)
+    assert np.abs(found).max() < 1e-9
+    # the force of gravity alone lets all rods fall at the same rate: only the suspension minds
+    free = hidden.acceleration(start.p, start.v, lam=np.zeros(300)).reshape(-1, 2)
+    np.testing.assert_allclose(free, [[0, -9.81], *[[0, 0]] * 149], atol=1e-12)

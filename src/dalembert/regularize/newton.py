@@ -93,9 +93,11 @@ def equilibrated(J: Matrix) -> tuple[Matrix, np.ndarray]:
 
 
 def solve_or_least_squares(A: Matrix, b: np.ndarray) -> tuple[np.ndarray, int]:
-    """A⁻¹ b and the rank of A; the minimum-norm least-squares solution if A is singular."""
+    """A⁻¹ b and the rank of A; the minimum-norm least-squares solution if A is singular; NaN if A is not finite."""
     if not b.size:
         return b.copy(), 0
+    if not np.isfinite(A if isinstance(A, np.ndarray) else A.data).all():
+        return np.full(len(b), np.nan), len(b)
     if not isinstance(A, np.ndarray):
         from dalembert.regularize.sparse_steps import solve_or_minimum_norm
 
