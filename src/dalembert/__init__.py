@@ -64,6 +64,7 @@ _ROOMS = ("problems", "studies")
 
 __all__ = [*_HOME, *_ROOMS]
 
+
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(importlib.import_module(f"dalembert.{_HOME[name]}"), name)

@@ -185,3 +185,10 @@ def test_singular_mass_has_no_explicit_acceleration():
     model = da.EquationsOfMotion(p=["x", "y"], mass=[1, 0], force=[0, -1], holonomic=lambda s: [s.x - s.y])
     with pytest.raises(da.ModelError, match="mass matrix is singular"):
         da.hidden_constraints(model).acceleration([0, 0], [1, 1])
+
+
+def test_numbers_that_are_not_finite_stay_visible():
+    model = da.EquationsOfMotion(
+        p=["x"], mass=lambda s: [[np.sqrt(s.x)]], force=[1.0], holonomic=lambda s: [s.x**2 - 1], lam=["wall"]
+    )
+    assert np.isnan(da.hidden_constraints(model).acceleration([-1.0], [0.0], lam=[0.0])).all()

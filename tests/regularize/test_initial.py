@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.regularize import initial
 
 ALL = sorted(da.problems.catalogue())
+
+
+@pytest.fixture(autouse=True, params=["dense", "sparse"])
+def matrices(request, monkeypatch):
+    """Small models as they are, and as if they were large."""
+    if request.param == "sparse":
+        monkeypatch.setattr(initial, "is_large", lambda matrix: True)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -10,6 +10,13 @@ from dalembert.regularize import consistent_initial_values
 from dalembert.solution import Solution, Statistics, Trajectory, residuals
 
 
+@pytest.fixture(autouse=True, params=["dense", "sparse"])
+def matrices(request, monkeypatch):
+    """Small models as they are, and as if they were large."""
+    if request.param == "sparse":
+        monkeypatch.setattr(residuals, "is_large", lambda matrix: True)
+
+
 def result(model, t, **vectors):
     """A result that holds the given values of p, v, … at the times t."""
     slices, start = {}, 0

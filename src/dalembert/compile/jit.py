@@ -11,6 +11,7 @@ import ctypes.util
 import functools
 import itertools
 import threading
+from collections.abc import Sequence
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -23,18 +24,26 @@ _numbers = itertools.count()
 
 
 class Code:
-    """Machine code in memory: `address` of its function `port`, valid as long as this object lives."""
+    """Machine code in memory: `addresses` of its functions, valid as long as this object lives; `address` of the first.
 
-    def __init__(self, image: bytes, symbols: dict[str, int]):
-        builder = llvm.JITLibraryBuilder().add_object_img(image).export_symbol("port")
+    There is one function, `port`, unless others are named.
+    """
+
+    def __init__(self, image: bytes, symbols: dict[str, int], exports: Sequence[str] = ("port",)):
+        builder = llvm.JITLibraryBuilder().add_object_img(image)
+        for name in exports:
+            builder.export_symbol(name)
         for name, address in symbols.items():
             builder.import_symbol(name, address)
         with LOCK:
             self._tracker = builder.link(_engine(), f"port{next(_numbers)}")
-        self.address: int = self._tracker["port"]
+        self.addresses: dict[str, int] = {name: self._tracker[name] for name in exports}
+        self.address = self.addresses[exports[0]]
 
 
-def build(text: str, symbols: dict[str, int] | None = None, *, level: int = 1) -> tuple[Code, bytes]:
+def build(
+    text: str, symbols: dict[str, int] | None = None, *, level: int = 1, exports: Sequence[str] = ("port",)
+) -> tuple[Code, bytes]:
     """Compile IR and load it; return the code and the object file.
 
     LLVM's optimization passes are left out: in straight-line code they find little that CasADi has not removed.
@@ -48,7 +57,7 @@ def build(text: str, symbols: dict[str, int] | None = None, *, level: int = 1) -
         module.triple = target.triple
         module.data_layout = str(target.target_data)
         image = target.emit_object(module)
-        return Code(image, library_symbols() if symbols is None else symbols), image
+        return Code(image, library_symbols() if symbols is None else symbols, exports), image
 
 
 def load(key: str) -> Code | None:

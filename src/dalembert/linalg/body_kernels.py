@@ -27,7 +27,7 @@ SIZES = {
     DEFINITE: {(2, 1, 2), (3, 1, 3), (3, 2, 3), (6, 3, 6), (6, 5, 6)},
     NEARLY: {(2, 1, 2), (3, 1, 3), (3, 2, 3), (6, 3, 6), (6, 5, 6)},
     JOINT: {(4, 3, 4), (7, 6, 7)},
-    GENERAL: set(),
+    GENERAL: {(2, 1, 2), (3, 1, 3), (3, 2, 3), (6, 3, 6), (6, 5, 6)},
 }
 
 
@@ -44,7 +44,7 @@ def _kernels(way: int, size: tuple[int, int, int]) -> tuple[Any, Any, Any]:
         return _definite(*size)
     if way == NEARLY:
         return _nearly(*size)
-    return _joint(*size) if way == JOINT else _general()
+    return _joint(*size) if way == JOINT else _general(*size)
 
 
 def _definite(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
@@ -125,11 +125,13 @@ def _nearly(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
     return eliminate, forward, backward
 
 
-def _general() -> tuple[Any, Any, Any]:
+def _general(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
+    """For any size if n0 = 0."""
+
     @kernel(i8(u8, u8))
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
-        n, m, f = of[N], of[M], of[F]
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
         return body_general.eliminate_general(
             vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f, of[SYMMETRIC] == 1
         )
@@ -137,7 +139,7 @@ def _general() -> tuple[Any, Any, Any]:
     @kernel(i8(u8, u8, u8))
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
-        n, m, f = of[N], of[M], of[F]
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
         above = vec(x + 8 * of[ABOVE], f)
         body_general.forward_general(vec(own, n * n), vec(x, n + m), above, n, m, f, of[SYMMETRIC] == 1)
         return 0
@@ -145,7 +147,7 @@ def _general() -> tuple[Any, Any, Any]:
     @kernel(i8(u8, u8, u8))
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
-        n, m, f = of[N], of[M], of[F]
+        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
         body_general.backward_general(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 

@@ -100,7 +100,8 @@ def _plan(pattern, tree, careful: bool) -> tuple[np.ndarray, np.ndarray, int]:
         elif not careful and pattern.symmetric and 0 < tree.joint_coordinates[k] == n - m:
             way = of.JOINT
         up, above = (table[father][START] - start, table[father][FIRST] - first) if father >= 0 else (0, 0)
-        kernels = addresses(way, n, m, f)
+        # in the symmetric case what is careful is hardly ever called: no code for fixed sizes
+        kernels = addresses(way, 0, 0, 0) if careful and pattern.symmetric else addresses(way, n, m, f)
         table.append([way, n, m, f, up, start, first, *kernels, above, int(pattern.symmetric)])
         home[list(velocities)], at[list(velocities)] = k, np.arange(n)
         with_body[list(constraints)], row[list(constraints)] = k, np.arange(m)

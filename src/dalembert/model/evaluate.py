@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -11,16 +12,28 @@ import numpy as np
 from dalembert.model.base import Model
 from dalembert.model.opaque import OpaqueEvaluator
 
+#: entries of a matrix from which sparse ones are used, if at most this share of them are nonzeros
+LARGE, SPARSE_SHARE = 400**2, 0.1
+
+
+def is_large(matrix: ca.SX) -> bool:
+    """Whether a sparse matrix pays."""
+    return matrix.numel() > LARGE and matrix.nnz() <= SPARSE_SHARE * matrix.numel()
+
 
 class PointFunction:
     """Evaluate expressions of a model's graph: `f(t, values, theta)` returns one array for each output.
 
     `values` maps p, v, …, a (or x) to arrays. With `values` of shape (n, N), t of shape (N,) and theta (n_theta, N),
-    `many` evaluates N points at once.
+    `many` evaluates N points at once. With `sparse`, matrices come as SciPy's sparse ones: for large models.
     """
 
-    def __init__(self, model: Model, outputs: Sequence[ca.SX]):
+    def __init__(self, model: Model, outputs: Sequence[ca.SX], *, sparse: bool = False):
         graph = model.graph
+        patterns = [None] * len(outputs)
+        if sparse:
+            patterns = [_pattern(o) if o.shape[1] > 1 else None for o in outputs]
+            outputs = [o if pattern is None else o.nz[:] for o, pattern in zip(outputs, patterns, strict=True)]
         self._kinds = tuple(graph.vectors)
         blocks = graph.externals_in(ca.veccat(*outputs))
         vectors = [graph.symbol[k] for k in self._kinds]
@@ -29,7 +42,10 @@ class PointFunction:
         self._shapes = [o.shape for o in outputs]
         self._cuts = np.cumsum([o.numel() for o in outputs])[:-1]
         ends = np.cumsum([o.numel() for o in outputs])
-        self._parts = [(slice(end - o.numel(), end), o.shape) for o, end in zip(outputs, ends, strict=True)]
+        self._parts = [
+            (slice(end - o.numel(), end), o.shape, pattern)
+            for o, end, pattern in zip(outputs, ends, patterns, strict=True)
+        ]
         self._opaque = OpaqueEvaluator(graph, blocks, {}) if blocks else None
         self._no_a = np.zeros(graph.a.numel())
         self._buffers = threading.local()
@@ -39,7 +55,10 @@ class PointFunction:
         if self._opaque:
             parts.append(self._opaque(t, {"a": self._no_a, **values}, theta))
         out = self._evaluate(np.concatenate(parts))
-        return [out[part].reshape(shape, order="F") for part, shape in self._parts]
+        return [
+            out[part].reshape(shape, order="F") if pattern is None else pattern(out[part])
+            for part, shape, pattern in self._parts
+        ]
 
     def _evaluate(self, point: np.ndarray) -> np.ndarray:
         """Call CasADi through its buffers, which cost a microsecond where an ordinary call costs a hundred."""
@@ -66,3 +85,12 @@ class PointFunction:
             for i in range(len(t))
         ]
         return [np.array([point[k].ravel() for point in points]).reshape(len(t), -1) for k in range(len(self._shapes))]
+
+
+def _pattern(matrix: ca.SX) -> Callable[[np.ndarray], Any]:
+    """Makes a SciPy-sparse matrix of the nonzeros of `matrix`."""
+    from scipy.sparse import csc_matrix
+
+    sparsity = matrix.sparsity()
+    rows, starts = np.array(sparsity.row(), np.int32), np.array(sparsity.colind(), np.int32)
+    return lambda nonzeros: csc_matrix((nonzeros, rows, starts), shape=matrix.shape)

@@ -2,7 +2,8 @@
 
 Three problems in a row, each small: positions and contact points from (c, g) = 0, velocities from (g^I, h) = 0, then
 accelerations, auxiliary variables and multipliers from the equations of motion together with (d, g^II, h^I) = 0.
-Corrections are the smallest ones (minimum norm), so redundant constraints do no harm here.
+Corrections are the smallest ones (minimum norm), so redundant constraints do no harm here. Matrices of large models
+are sparse (see `sparse_steps`).
 """
 
 from __future__ import annotations
@@ -24,10 +25,16 @@ from dalembert.errors import (
     warn_user,
 )
 from dalembert.model import KINDS, EquationsOfMotion, Model, QuasiLinearDAE
-from dalembert.model.evaluate import PointFunction
+from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import jacobian
 from dalembert.regularize.hidden import derive, hidden_constraints
-from dalembert.regularize.newton import ITERATIONS, nearest_solution, null_space_names, solve_or_least_squares
+from dalembert.regularize.newton import (
+    ITERATIONS,
+    equilibrated,
+    nearest_solution,
+    null_space_names,
+    solve_or_least_squares,
+)
 from dalembert.regularize.start_values import given_values
 from dalembert.regularize.system import System
 
@@ -175,10 +182,16 @@ def _problems(model: EquationsOfMotion) -> _Problems:
             ca.horzcat(*(by("auxiliary", kind, n["w"]) for kind in others)),
             ca.SX(n["lam"] + n["mu"], n["w"] + n["lam"] + n["mu"]),
         )
+        whole = ca.horzcat(by_a, by_others)
+        sparse = is_large(whole)
+
+        def function(residual: ca.SX, matrix: ca.SX) -> PointFunction:
+            return PointFunction(model, [residual, matrix], sparse=sparse)
+
         model.cache["initial"] = _Problems(
-            PointFunction(model, [ca.vertcat(hidden.c, hidden.g), ca.horzcat(*position_by)]),
-            PointFunction(model, [ca.vertcat(hidden.g_I, hidden.h), ca.vertcat(hidden.GZ, hidden.HZ)]),
-            PointFunction(model, [ca.vertcat(motion, d, levels.g_II, levels.h_I), ca.horzcat(by_a, by_others)]),
+            function(ca.vertcat(hidden.c, hidden.g), ca.horzcat(*position_by)),
+            function(ca.vertcat(hidden.g_I, hidden.h), ca.vertcat(hidden.GZ, hidden.HZ)),
+            function(ca.vertcat(motion, d, levels.g_II, levels.h_I), whole),
             PointFunction(model, [hidden.p_dot, graph.value("dynamics") if n["r"] else ca.SX(0, 1)]),
         )
         return model.cache["initial"]
@@ -295,9 +308,7 @@ class _Start:
             residual = residual.ravel()
             self._must_be_finite(residual, J)
             # rows are equilibrated: forces and constraints have different units
-            scale = np.abs(J).max(axis=1, initial=0)
-            scale[scale == 0] = 1
-            A = J / scale[:, None]
+            A, scale = equilibrated(J)
             step, rank = solve_or_least_squares(A, -residual / scale)
             size, reach = np.abs(step).max(initial=0), 1 + np.abs(z).max(initial=0)
             if rank < len(z) and np.abs(A @ step + residual / scale).max() > 1e-9 * (reach + size):
@@ -325,8 +336,8 @@ class _Start:
         if np.isfinite(residual.sum() + J.sum()):
             return
         names = self.equations["acceleration"]
-        for values, what in ((residual, "{}"), (J, "a derivative of {}")):
-            bad = ~np.isfinite(values.reshape(len(residual), -1)).all(axis=1)
+        for values, what in ((residual, "{}"), (abs(J).sum(axis=1), "a derivative of {}")):
+            bad = ~np.isfinite(np.asarray(values).ravel())
             if bad.any():
                 raise InconsistentInitialValues(
                     f"{what.format(names[int(np.argmax(bad))])} is not finite at the start values, t = {self.t:.9g}; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import consistent_initial_values
 from dalembert.simulation.arguments import positive, time_span, tolerance_arrays
 from dalembert.simulation.output import Output, Sampling
+from dalembert.simulation.profiling import watch
 from dalembert.simulation.run import Run, event_port
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
@@ -46,6 +48,7 @@ def simulate(
     dense_output: bool = True,
     progress: bool = False,
     checkpoint: str | Path | None = None,
+    profile: bool = False,
     **unknown: Any,
 ) -> Solution:
     """Integrate a model.
@@ -80,6 +83,8 @@ def simulate(
         Show a progress bar.
     checkpoint : path, optional
         Save what has been computed to this file every half minute and at the end.
+    profile : bool
+        Find out where the time goes: ``sol.profile`` is a table of it.
 
     Returns
     -------
@@ -110,7 +115,9 @@ def simulate(
     model = model.replace(parameters, inputs)
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0}
     given = {k: v for k, v in given.items() if v is not None}
+    clock = [time.perf_counter()]
     system = options.system(model)
+    clock.append(time.perf_counter())
     tolerances = tolerance_arrays(system.variables, rtol, atol)
     sampling = Sampling(t_eval, t0, t1, system)
     step_limit = positive("max_step", max_step) or np.inf
@@ -128,11 +135,17 @@ def simulate(
         atol=float(np.min(tolerances.atol)),
         **given,
     )
+    clock.append(time.perf_counter())
     event_list = as_events(events)
     port = event_port(model, system, event_list)
     samples = max((event.check_points for event in event_list), default=1)
     stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, samples)
     run = Run(model, stepper, event_list, port, options, t0, t1, sampling, dense_output, tolerances)
+    if profile:
+        clock.append(time.perf_counter())
+        names = ("formulation", "initial values", "compilation and records")
+        run.preparation = dict(zip(names, np.diff(clock), strict=True))
+        run.monitor = watch(stepper)
     run.bar = progress_bar(t0, t1) if progress else None
     run.checkpoint = Path(checkpoint) if checkpoint is not None else None
     return run.go(initial, first)

@@ -25,6 +25,7 @@ from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import InitialValues, consistent_initial_values, start_vectors
 from dalembert.simulation.output import INTERNAL
 from dalembert.simulation.polynomials import derivative, polynomial, shortened
+from dalembert.simulation.profiling import profile
 from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
 from dalembert.solvers import status
 
@@ -58,6 +59,8 @@ class Run:
         self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
         self.bar: Callable[[float], None] | None = None
         self.checkpoint: Path | None = None
+        self.monitor = None  # of a profile
+        self.preparation: dict[str, float] = {}
         self.progress = (0, t0)  # accepted steps and time when progress was last looked at
         self.begin = self.last_save = time.perf_counter()
 
@@ -67,6 +70,8 @@ class Run:
         self.initial = initial
         self.start_x, x_dot = start_vectors(self.stepper.system, initial)
         self.begin = time.perf_counter()
+        if self.monitor is not None:
+            self.monitor.begin()
         if not self.dense:
             first = self.sampling.first()
             self.points.append((first, np.repeat(self.sampling.kept(self.start_x)[None], len(first), axis=0)))
@@ -440,13 +445,26 @@ class Run:
             self._solution("running", f"checkpoint at t = {self._reached():.9g}").save(self.checkpoint)
             self.last_save = time.perf_counter()
 
+    def _merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All steps in one piece, which takes the place of the chunks: large models fill the memory once, not twice."""
+        if len(self.chunks) > 1:
+            steps = sum(len(chunk[0]) for chunk in self.chunks)
+            whole = tuple(np.empty((steps, *part.shape[1:])) for part in self.chunks[0])
+            chunks, self.chunks, first = self.chunks[::-1], [whole], 0
+            while chunks:
+                chunk = chunks.pop()
+                last = first + len(chunk[0])
+                for part, target in zip(chunk, whole, strict=True):
+                    target[first:last] = part
+                first = last
+        return self.chunks[0]
+
     def _solution(self, state: str, message: str) -> Solution:
         system, sampling = self.stepper.system, self.sampling
         slices, names = sampling.layout(system)
         n = sum(len(kind) for kind in names.values())
         if self.dense:
-            parts = list(zip(*self.chunks, strict=True)) if self.chunks else None
-            t, h, c = (np.concatenate(p) for p in parts) if parts else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
+            t, h, c = self._merged() if self.chunks else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
             trajectory = Trajectory(
                 self.t0,
                 sampling.kept(self.start_x),
@@ -467,6 +485,7 @@ class Run:
             events=EventLog(self.occurrences, names=[event.name for event in self.events]),
             status=state, message=message, parameters=self.model.parameters, t_eval=t_eval,
             initial=dict(self.initial.values), partial=sampling.columns is not None,
+            profile=profile(self.monitor, self.preparation) if self.monitor is not None else None,
         )  # fmt: skip
         if self.checkpoint is not None and state != "running":
             solution.save(self.checkpoint)

@@ -1,9 +1,10 @@
 """Results of simulations: values, dense output, events, constraint residuals, statistics, files, plots."""
 
 from dalembert.solution.events import EventLog, Occurrence
+from dalembert.solution.profile import Profile
 from dalembert.solution.solution import Solution
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trajectory import Trajectory
 
-__all__ = ["EventLog", "Occurrence", "Solution", "StateView", "Statistics", "Trajectory"]
+__all__ = ["EventLog", "Occurrence", "Profile", "Solution", "StateView", "Statistics", "Trajectory"]

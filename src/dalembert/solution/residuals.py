@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion, Model, QuasiLinearDAE
-from dalembert.model.evaluate import PointFunction
+from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import hidden_constraints
 
@@ -58,6 +58,10 @@ def accelerations(model: Model, t: np.ndarray, values: Values) -> np.ndarray:
         raise OptionError("accelerations exist for EquationsOfMotion only; this model is a QuasiLinearDAE")
     graph, hidden = model.graph, hidden_constraints(model)
     n = graph.size("v")
+    if is_large(graph.value("mass")):
+        from dalembert.solution.sparse_accelerations import sparse_accelerations
+
+        return sparse_accelerations(model, t, values, _thetas(model, t), SINGULAR**2)
     force = graph.value("force") - hidden.constraint_force
     # M is symmetric, so that the column-wise order of casadi does not matter
     dynamics = ca.vertcat(ca.vec(ca.densify(graph.value("mass"))), force)
@@ -118,8 +122,9 @@ def _solve_singular(model: Model, t: np.ndarray, values: Values, M: np.ndarray, 
 def _evaluate(model: Model, rows: ca.SX, t: np.ndarray, values: Values) -> np.ndarray:
     if not rows.numel() or not len(t):
         return np.zeros((len(t), rows.numel()))
-    if model.inputs:
-        theta = model.thetas(t)
-    else:
-        theta = np.repeat(model.theta()[:, None], len(t), axis=1)
-    return PointFunction(model, [rows]).many(t, values, theta)[0]
+    return PointFunction(model, [rows]).many(t, values, _thetas(model, t))[0]
+
+
+def _thetas(model: Model, t: np.ndarray) -> np.ndarray:
+    """Parameters and inputs, a column for each time."""
+    return model.thetas(t) if model.inputs else np.repeat(model.theta()[:, None], len(t), axis=1)

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.errors import DalembertError, OptionError
 from dalembert.model import Model
 from dalembert.solution.events import EventLog
+from dalembert.solution.profile import Profile
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trajectory import Trajectory
@@ -63,6 +64,8 @@ class Solution(StateView):
         Start values by kind.
     partial : bool
         Whether only some components were kept.
+    profile : Profile, optional
+        Where the time went; ``simulate(..., profile=True)`` asks for it.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Solution(StateView):
         t_eval: np.ndarray | None = None,
         initial: Mapping[str, Any] | None = None,
         partial: bool = False,
+        profile: Profile | None = None,
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -115,6 +119,7 @@ class Solution(StateView):
         self.parameters = dict(parameters or {})
         self.t_eval = t_eval
         self.initial = dict(initial or {})
+        self.profile = profile
 
     @property
     def success(self) -> bool:

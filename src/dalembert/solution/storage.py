@@ -1,8 +1,8 @@
 """Result files (HDF5).
 
 Attributes of the root tell the format and its version; the groups are `names`, `slices`, `trajectory`, `stats`,
-`events`, `parameters` and `initial`. Names given by users never become HDF5 names, in which '/' and '.' are special:
-such mappings are numbered datasets with the name as an attribute.
+`events`, `parameters`, `initial` and, if there is one, `profile`. Names given by users never become HDF5 names, in
+which '/' and '.' are special: such mappings are numbered datasets with the name as an attribute.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from dalembert.errors import DalembertError, ModelError
 from dalembert.model import Model
 from dalembert.solution.events import EventLog, Occurrence
+from dalembert.solution.profile import Profile
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trajectory import Trajectory
 
@@ -123,6 +124,17 @@ def _write(sol: Solution, file: h5py.File) -> None:
         file["t_eval"] = sol.t_eval
     _write_trajectory(file.create_group("trajectory"), sol.trajectory)
     _write_events(file.create_group("events"), sol.events)
+    if sol.profile is not None:
+        _write_profile(file.create_group("profile"), sol.profile)
+
+
+def _write_profile(group: h5py.Group, profile: Profile) -> None:
+    for name, part in (("entries", profile), ("phases", profile.phases), ("preparation", profile.preparation)):
+        _write_mapping(group.create_group(name), {key: np.array(value, float) for key, value in part.items()})
+
+
+def _read_profile(group: h5py.Group) -> Profile:
+    return Profile(*(_read_mapping(group[name]) for name in ("entries", "phases", "preparation")))
 
 
 def _read(file: h5py.File) -> dict[str, Any]:
@@ -137,6 +149,7 @@ def _read(file: h5py.File) -> dict[str, Any]:
         "trajectory": _read_trajectory(file["trajectory"]),
         "events": _read_events(file["events"]),
         "partial": bool(file.attrs.get("partial", False)),
+        "profile": _read_profile(file["profile"]) if "profile" in file else None,
     }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from dalembert.options import Options, one_of, require  # noqa: F401
 from dalembert.regularize import System
 from dalembert.solvers.status import Count
+
+if TYPE_CHECKING:
+    from dalembert.compile.monitor import Monitor, Watched
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ class Stepper(Protocol):
 
     def explain(self, status: int) -> Exception:
         """The exception for a failure status, naming equation or variable."""
+
+    def watched(self) -> list[Watched]:
+        """The functions that the kernel calls by address, for a profile."""
+
+    def watch(self, monitor: Monitor) -> None:
+        """Call the relays of a monitor of `watched` in place of the functions."""
 
 
 class MethodOptions(Options):

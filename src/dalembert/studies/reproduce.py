@@ -48,8 +48,14 @@ def _mexx(quick: bool) -> Iterator[Section]:
     return sections(quick)
 
 
+def _hem5(quick: bool) -> Iterator[Section]:
+    from .reproduce_hem5 import sections
+
+    return sections(quick)
+
+
 #: Reproductions by the name of the paper's method.
-REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {"geoms": _geoms, "mexx": _mexx}
+REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {"geoms": _geoms, "hem5": _hem5, "mexx": _mexx}
 
 
 def reproduce(name: str, *, quick: bool = False) -> Iterator[Section]:

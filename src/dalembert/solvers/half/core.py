@@ -13,6 +13,7 @@ from dalembert.compile.kernel import call1, call3, device
 from dalembert.compile.memory import Memory, ivec, layout, mat, vec
 from dalembert.solvers import status
 from dalembert.solvers.events import carry_over, scan_step
+from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
 from dalembert.solvers.status import N_COUNTS, Count
 
@@ -29,6 +30,7 @@ FINE, CANNOT_EVALUATE, STOPPED, SINGULAR, NOT_PROJECTED, DRIFTED = range(6)
 PORTS = ("rates", "kinematics", "matrices", "position", "acceleration", "friction")
 ARRAYS = (
     "saddle",  # the record of the linear solver
+    "monitor",  # the clock of a profile; 0: there is none
     *(f"{name}_port" for name in PORTS),  # addresses; 0: there is none
     "x", "x_dot", "rates", "matrices", "next", "next_dot", "next_rates", "next_matrices",
     "coefficients",  # of the polynomial of the last step
@@ -366,6 +368,7 @@ def project(state, ports, la, t):
     n_p = state.n_p
     due = state.since_projection + 1 >= state.project_every
     outcome = FINE
+    enter(state, Phase.PROJECTION)
     if state.drift_limit > 0.0:
         state.residual_v = velocity_residual(state, la, matrices, x[n_p:], vec(state.drift, state.n_m))
     if state.drift_limit > 0.0 or (due and state.project_positions == 1):
@@ -382,10 +385,13 @@ def project(state, ports, la, t):
         if outcome == FINE:
             outcome = evaluate_matrices(state, ports, t, x, matrices)
     state.factors_fit = 0
+    enter(state, Phase.STAGES)
     if outcome == FINE:
         outcome = load_and_factor(state, la, matrices)
     if outcome == FINE and due and state.project_velocities == 1 and state.n_m > 0:
+        enter(state, Phase.PROJECTION)
         outcome = project_velocities(state, la, matrices, x)
+        enter(state, Phase.STAGES)
     return outcome
 
 
@@ -452,6 +458,7 @@ def why_to_return(state, buffer):
 @device
 def open_step(state, la):
     """Count an attempt; iterative solvers may take a new preconditioner."""
+    enter(state, Phase.STAGES)
     add(state, Count.STEPS, 1)
     ivec(la.sizes, 7)[6] = 1
 
@@ -516,6 +523,7 @@ def look_for_events(state, ports, scan):
     """After `commit`. Returns 0, EVENT or EVENT_FAILED."""
     if ports.events == 0:
         return 0
+    enter(state, Phase.EVENTS)
     found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, state.n_coefficients, state.n))
     add(state, Count.EVENT_EVALUATIONS, scan.values.shape[0] - 1)
     if found != 0:

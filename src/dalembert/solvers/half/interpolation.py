@@ -20,6 +20,7 @@ import numpy as np
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import mat, vec
 from dalembert.solvers.half.core import FINE, STOPPED, complete, evaluate_matrices, load_and_factor
+from dalembert.solvers.phases import Phase, enter
 
 N_COEFFICIENTS = 6
 #: the inner point in s = (t − t_new)/h: there the derivative of s²(1 + s)² is largest
@@ -164,6 +165,7 @@ def set_multipliers(state, inner):
 @device
 def set_polynomial(state, ports, la):
     """The polynomial of the step from the current point to `next`. Returns FINE or STOPPED."""
+    enter(state, Phase.DENSE_OUTPUT)
     set_cubics(state)
     n_p, from_positions = state.n_p, state.plain == 1
     young = state.n_m > 0 and state.n_past < 2

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.compile.half_explicit import CompiledDescriptor
 from dalembert.compile.memory import Memory
+from dalembert.compile.monitor import CALL1, CALL3, PORT, Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import (
@@ -208,6 +209,28 @@ class HalfStepper:
         np.add.at(residual, compiled.constraint_pattern[0], saddle.G * x[v][compiled.constraint_pattern[1]])
         x[v] += solve(saddle, np.concatenate([np.zeros(n_v), -residual]))[:n_v]
         return x
+
+    # -- profile ---------------------------------------------------------------------------------------------------
+
+    def watched(self) -> list[Watched]:
+        """What the kernel calls, for a `Monitor`."""
+        state, saddle, ports = self.state, self.saddle, self.ports
+        model = [Watched(name, int(getattr(state, f"{name}_port")), PORT) for name in core.PORTS]
+        own = [Watched("inputs", int(ports.inputs), PORT), Watched("events", int(ports.events), PORT)]
+        algebra = [
+            Watched("factorization", int(saddle.factor), CALL1),
+            Watched("substitution", int(saddle.solve), CALL3),
+        ]
+        return [function for function in (*model, *own, *algebra) if function.address]
+
+    def watch(self, monitor: Monitor) -> None:
+        """Call the relays of a monitor of `watched` in place of the functions."""
+        relay = {f.name: address for f, address in zip(monitor.functions, monitor.addresses, strict=True)}
+        self.state.set(monitor=monitor.clock, **{f"{name}_port": relay.get(name, 0) for name in core.PORTS})
+        self.saddle.set(factor=relay["factorization"], solve=relay["substitution"])
+        self.ports = self.ports._replace(
+            inputs=np.uintp(relay.get("inputs", 0)), events=np.uintp(relay.get("events", 0))
+        )
 
     # -- explanations ----------------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from dalembert.compile.memory import Memory, ivec, layout, mat, member, referenc
 from dalembert.solvers import status
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import carry_over, scan_step, scan_type
+from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate, ports_type, set_inputs
 from dalembert.solvers.radau import tableau
 from dalembert.solvers.records import f8, i8, record
@@ -60,6 +61,7 @@ GAMMA, ALPHA, BETA = float(tableau.GAMMA), float(tableau.ALPHA), float(tableau.B
 # and R have one row per unknown or equation and three columns, so that one pass serves all stages.
 STATE = layout(
     arrays=[
+        "monitor",  # the clock of a profile; 0: there is none
         "x", "x_dot",
         "coefficients",  # (4, n): the polynomial of the last accepted step
         "count", "atol", "rtol", "index",
@@ -118,7 +120,7 @@ def new_state(n: int, index: np.ndarray, algebraic: np.ndarray, n_nonzeros: int,
     counts inputs and their derivatives."""
     m = len(algebraic)
     vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
-    scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64}
+    scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64 or name == "monitor"}
     arrays = dict(
         coefficients=np.zeros((4, n)), count=np.zeros(N_COUNTS, np.int64), index=np.ascontiguousarray(index, np.int64),
         algebraic=np.ascontiguousarray(algebraic, np.int64), Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
@@ -577,6 +579,7 @@ def radau(algebra, ports, states, control, buffer, scan):
             return status.TOO_MANY_STEPS
         if 0.1 * abs(state.h) <= abs(state.t) * control.unit or abs(state.h) < SMALLEST:
             return status.STEP_TOO_SMALL
+        enter(state, Phase.STAGES)
         if state.need_jacobian == 1:
             code = new_jacobian(la, ports, state, choose_matrix_point(state, control))
             if code == status.NOT_FINITE and state.jacobian_is_here == 0:
@@ -628,7 +631,10 @@ def radau(algebra, ports, states, control, buffer, scan):
             if code != 0:
                 return code
             fresh = 1
+        if control.corrections > 0:
+            enter(state, Phase.PROJECTION)
         correct_constraints(la, ports, state, control, fresh)
+        enter(state, Phase.DENSE_OUTPUT)
         count[Count.ACCEPTED] += 1
         accept(state, buffer)
         state.first = 0
@@ -637,6 +643,7 @@ def radau(algebra, ports, states, control, buffer, scan):
         state.singular_count = 0
         found = 0
         if ports.events != 0:
+            enter(state, Phase.EVENTS)
             found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, 4, state.n))
             count[Count.EVENT_EVALUATIONS] += scan.values.shape[0] - 1
         # choose the next step before returning, so that a call can simply go on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.compile.memory import Memory
+from dalembert.compile.monitor import CALL2, CALL3, CALL_REALS3, PORT, Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, input_port
 from dalembert.errors import FunctionFailed, SimulationError, SingularMatrix, StepSizeTooSmall, TooManySteps
@@ -16,6 +17,16 @@ from dalembert.solvers.events import new_scan
 from dalembert.solvers.method import Tolerances, counters, first_step_guess
 from dalembert.solvers.ports import Ports
 from dalembert.solvers.radau import core
+
+PORTS = ("residual", "jacobian", "inputs", "events")
+#: the kernels of a linear algebra, what a profile calls them, and how they are called
+ALGEBRA = (
+    ("decompose", "decomposition", CALL2),
+    ("prepare", "factorization", CALL_REALS3),
+    ("solve_stages", "substitution", CALL3),
+    ("solve_real", "substitution", CALL3),
+    ("correct", "correction", CALL3),
+)
 
 
 class RadauStepper:
@@ -105,6 +116,23 @@ class RadauStepper:
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return collect(self.buffer)
+
+    # -- profile ---------------------------------------------------------------------------------------------------
+
+    def watched(self) -> list[Watched]:
+        """What the kernel calls, for a `Monitor`."""
+        model = [Watched(name, int(getattr(self.ports, name)), PORT) for name in PORTS]
+        algebra = [Watched(name, int(getattr(self.algebra, field)), kind) for field, name, kind in ALGEBRA]
+        return [function for function in (*model, *algebra) if function.address]
+
+    def watch(self, monitor: Monitor) -> None:
+        """Call the relays of a monitor of `watched` in place of the functions."""
+        relays = {f.address: relay for f, relay in zip(monitor.functions, monitor.addresses, strict=True)}
+        self.state.set(monitor=monitor.clock)
+        self.ports = self.ports._replace(
+            **{name: np.uintp(relays.get(int(getattr(self.ports, name)), 0)) for name in PORTS}
+        )
+        self.algebra.set(**{field: relays[int(getattr(self.algebra, field))] for field, _, _ in ALGEBRA})
 
     # -- explanations ----------------------------------------------------------------------------------------------
 
