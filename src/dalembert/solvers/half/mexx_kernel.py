@@ -11,6 +11,7 @@ from dalembert.solvers.events import scan_type
 from dalembert.solvers.half import core, extrapolation
 from dalembert.solvers.half.core import FINE, NOT_PROJECTED, add
 from dalembert.solvers.half.extrapolation import MOST_COEFFICIENTS, MOST_DERIVATIVES
+from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate, ports_type
 from dalembert.solvers.records import i8
 from dalembert.solvers.status import Count
@@ -256,7 +257,9 @@ def take_rows(state, ports, la):
             return outcome
         if j == 0:
             continue
+        enter(state, Phase.EXTRAPOLATION)
         extrapolate(state, j)
+        enter(state, Phase.STAGES)
         state.error_now = judge(state, j + 1)
         verdict = monitor(state, j + 1)
         if verdict != GO_ON:
@@ -505,7 +508,9 @@ def finish_step(state, ports, la, buffer, scan, verdict):
         state.why = core.DRIFTED if drift > 0.0 else NOT_PROJECTED
         core.reject(state, abs(state.h) * max(0.45, 0.9 / max(way, drift)))
         return -1
+    enter(state, Phase.DENSE_OUTPUT)
     missed, degree = set_polynomial(state)
+    enter(state, Phase.STAGES)
     limit = np.inf
     if state.dense_limit > 0.0 and missed > 0.0:
         limit = abs(state.h) * 0.9 * (state.dense_limit / missed) ** (1.0 / degree)
