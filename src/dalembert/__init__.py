@@ -27,6 +27,7 @@ _HOME = {
     "formulate": "regularize",
     "simulate": "simulation",
     "Solution": "solution",
+    "Dassl": "solvers",
     "Geoms": "solvers",
     "Hem5": "solvers",
     "Radau5": "solvers",

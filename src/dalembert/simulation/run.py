@@ -232,6 +232,9 @@ class Run:
         kept = (np.array([root]), np.array([h * (1 + s)]), shortened(c, s)[None])
         if abs(root - t_before) <= 64 * np.spacing(max(abs(t_before), abs(root))):
             return t_before, x_before.copy()  # no step is that short
+        if getattr(self.stepper, "interpolates", False):  # to the accuracy of its steps; and has no history to lose
+            self._keep(*kept)
+            return float(root), kept[2][0, 0]
         counts = self.stepper.state.count.copy()
         try:
             for _ in range(4):

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from dalembert.errors import OptionError
+from dalembert.solvers.dassl import Dassl
 from dalembert.solvers.geoms import Geoms
 from dalembert.solvers.hem5 import Hem5
 from dalembert.solvers.method import MethodOptions
@@ -14,7 +15,13 @@ from dalembert.solvers.radau5 import Radau5
 from dalembert.solvers.rkf45 import Rkf45
 
 #: names for simulate(method=...)
-METHODS: dict[str, type[MethodOptions]] = {"geoms": Geoms, "hem5": Hem5, "radau5": Radau5, "rkf45": Rkf45}
+METHODS: dict[str, type[MethodOptions]] = {
+    "dassl": Dassl,
+    "geoms": Geoms,
+    "hem5": Hem5,
+    "radau5": Radau5,
+    "rkf45": Rkf45,
+}
 
 
 @functools.cache
@@ -39,4 +46,4 @@ def resolve_method(method: Any) -> MethodOptions:
     raise OptionError(f"method must be a name or an options object such as Radau5(), not {method!r}")
 
 
-__all__ = ["METHODS", "Geoms", "Hem5", "MethodOptions", "Radau5", "Rkf45", "resolve_method"]
+__all__ = ["METHODS", "Dassl", "Geoms", "Hem5", "MethodOptions", "Radau5", "Rkf45", "resolve_method"]
