@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 _HOME = {
     "EquationsOfMotion": "model",
     "QuasiLinearDAE": "model",
+    "ImplicitDAE": "model",
     "Input": "model",
     "Event": "model.event",
     "hidden_constraints": "regularize",
@@ -30,6 +31,7 @@ _HOME = {
     "Dassl": "solvers",
     "Geoms": "solvers",
     "Hem5": "solvers",
+    "Odassl": "solvers",
     "Radau5": "solvers",
     "Rkf45": "solvers",
     "Auto": "linalg.auto",

@@ -18,7 +18,7 @@ from dalembert.errors import (
     StepRefused,
     StepSizeTooSmall,
 )
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import EquationsOfMotion, ImplicitDAE, Model
 from dalembert.model.event import Event, trace_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import InitialValues, consistent_initial_values, start_vectors
@@ -285,7 +285,7 @@ class Run:
             ) from error
         changed = self._changed(event, complete, {} if changes is None else changes, t)
         start = {f"{kind}0": value for kind, value in changed.items() if kind not in ("lam", "mu")}
-        initial = consistent_initial_values(self.model, t, mode="correct", **start)
+        initial = consistent_initial_values(self.model, t, mode="correct", **start, **self._rates())
         x, x_dot = start_vectors(self.stepper.system, initial)
         self._jump(x)
         if restart and t != end:
@@ -386,7 +386,12 @@ class Run:
         start = {f"{kind}0": x[slices[kind]].copy() for kind in kinds if kind in slices}
         mode = "trust" if isinstance(self.model, EquationsOfMotion) else "correct"
         start.pop("w0", None) if mode == "trust" else None
+        start |= self._rates()
         return start_vectors(self.stepper.system, consistent_initial_values(self.model, t, mode=mode, **start))
+
+    def _rates(self) -> dict[str, np.ndarray]:
+        """The last derivatives, which tell an implicit DAE where to look for the next ones."""
+        return {"dx0": self.stepper.state.x_dot.copy()} if isinstance(self.model, ImplicitDAE) else {}
 
     def _report(self) -> None:
         if self.bar is not None:

@@ -27,23 +27,23 @@ WHOLES = ("n", "n_rows", "m", "n_p", *(f"n_{name}" for name in ENTRIES), "n_nonz
 
 
 def elimination(compiled) -> dict:
-    """The fields' values for a compiled system."""
-    n, pairs = compiled.system.n, compiled.eliminable
+    """The fields' values for the first n equations of a compiled system of n unknowns."""
+    n, pairs, n_rows = compiled.system.n, compiled.eliminable, len(compiled.system.equations)
     p_row = np.array([row for row, _ in pairs], dtype=np.int64)
     p_column = np.array([column for _, column in pairs], dtype=np.int64)
     r_row, r_column = np.setdiff1d(np.arange(n), p_row), np.setdiff1d(np.arange(n), p_column)
 
     def place(members: np.ndarray) -> np.ndarray:
-        out = np.full(n, -1)
+        out = np.full(n_rows, -1)
         out[members] = np.arange(len(members))
         return out
 
     row_of, column_of, p_row_of, p_column_of = place(r_row), place(r_column), place(p_row), place(p_column)
     rows, columns = compiled.jacobian_pattern
-    in_r_row, in_r_column = row_of[rows] >= 0, column_of[columns] >= 0
+    square, in_r_row, in_r_column = rows < n, row_of[rows] >= 0, column_of[columns] >= 0
     rr = np.flatnonzero(in_r_row & in_r_column)
     rp = np.flatnonzero(in_r_row & ~in_r_column)
-    pr = np.flatnonzero(~in_r_row & in_r_column)
+    pr = np.flatnonzero(square & ~in_r_row & in_r_column)
     pr = pr[np.argsort(p_row_of[rows[pr]], kind="stable")]
     e_rows, e_columns = compiled.leading_pattern
     e = np.flatnonzero(row_of[e_rows] >= 0)
@@ -56,7 +56,7 @@ def elimination(compiled) -> dict:
         pr=as_indices(pr), pr_start=as_indices(np.searchsorted(p_row_of[rows[pr]], np.arange(len(p_row) + 1))),
         pr_column=as_indices(column_of[columns[pr]]),
         e=as_indices(e + len(rows)), e_row=as_indices(row_of[e_rows[e]]), e_column=as_indices(column_of[e_columns[e]]),
-        n=n, n_rows=n, m=len(r_row), n_p=len(p_row), n_rr=len(rr), n_rp=len(rp), n_pr=len(pr), n_e=len(e),
+        n=n, n_rows=n_rows, m=len(r_row), n_p=len(p_row), n_rr=len(rr), n_rp=len(rp), n_pr=len(pr), n_e=len(e),
         n_nonzeros=len(rows) + len(e_rows),
     )  # fmt: skip
 

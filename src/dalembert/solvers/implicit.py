@@ -97,7 +97,7 @@ class ImplicitStepper:
             return FunctionFailed(f"{self._not_finite()} at t = {self.state.failed_t:.9g}: check the model there")
         singular = self._singularity()
         if status == codes.SINGULAR or singular:
-            culprit = singular or f"variable '{self.system.variables[int(self.algebra.singular)]}' has no pivot"
+            culprit = singular or self._pivot()
             return SingularMatrix(
                 f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a "
                 "variable that no equation determines, or a singular configuration."
@@ -152,6 +152,7 @@ class ImplicitStepper:
         matrix = np.zeros((len(system.equations), system.n))
         matrix[rows, columns] -= nonzeros[: len(rows)]
         matrix[e_rows, e_columns] += self.leading_coefficient / h * nonzeros[len(rows) :]
+        matrix = matrix[: system.n]
         if not np.isfinite(matrix).all():
             return None
         left, right, reciprocal = null_vector(matrix)
@@ -160,6 +161,11 @@ class ImplicitStepper:
         equation = system.equations[int(np.argmax(np.abs(left)))]
         variable = system.variables[int(np.argmax(np.abs(right)))]
         return f"{equation} and variable '{variable}' are behind it"
+
+    def _pivot(self) -> str:
+        at = int(self.algebra.singular)
+        name = f"variable '{self.system.variables[at]}'" if at >= 0 else self.system.equations[self.system.n - 1 - at]
+        return f"{name} has no pivot"
 
     def _worst_variable(self) -> str:
         return self.system.variables[int(np.argmax(np.abs(self.state.error * self.state.scale)))]

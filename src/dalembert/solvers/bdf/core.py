@@ -39,6 +39,7 @@ ROWS = MAX_ORDER + 2  # differences that an order increase to MAX_ORDER needs
 
 NEW_CONTRACTION = 100.0  # what a new matrix is taken to need: practically two iterations
 SLOWEST = 0.9  # rate of convergence
+AGEING = 2.0  # a matrix contracts less from step to step; how much, is known again after a second iteration
 SINGULAR_LIMIT = 3  # singular matrices in one step before giving up
 
 # outcomes of the corrector
@@ -71,6 +72,7 @@ STATE = layout(
         # cleared at every start:
         "order", "order_old", "steady", "starting", "need_jacobian", "last", "singular_count", "refused", "failures",
         "iterations",
+        "patience",  # steps after an error failure before the step size may grow: first the order is looked at
     ],
 )  # fmt: skip
 FLAGS = STATE.names[STATE.names.index("order") :]
@@ -284,6 +286,7 @@ def iterate(la, ports, state, t):
             return CONVERGED
         if iteration == 0:
             first = size
+            state.contraction *= AGEING
         else:
             rate = (size / first) ** (1.0 / iteration)
             if rate > SLOWEST:
@@ -379,7 +382,8 @@ def next_order_and_step(state, wanted, estimate, term, term_below, below, raised
             estimate = above
     ratio = (2.0 * estimate + 1e-4) ** (-1.0 / (state.order + 1))
     if ratio >= 2.0:
-        state.h = 2.0 * h
+        if state.patience == 0:
+            state.h = 2.0 * h
     elif ratio <= 1.0:
         state.h = h * max(0.5, min(0.9, ratio))
 
@@ -396,6 +400,7 @@ def after_error_failure(state, wanted, estimate):
     else:
         state.order = wanted if state.failures == 2 else 1
         state.h *= 0.25
+    state.patience = state.order + 1
 
 
 @device
@@ -523,6 +528,7 @@ def bdf(algebra, ports, states, buffer, scan):
         accept(state, buffer)
         state.failures = 0
         state.singular_count = 0
+        state.patience = max(state.patience - 1, 0)
         if ports.events != 0:
             found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, state.n_coefficients, state.n))
             count[Count.EVENT_EVALUATIONS] += scan.values.shape[0] - 1

@@ -6,7 +6,7 @@ Equations such as p' = v are taken out first (`solvers.elimination`).
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import address_of, kernel
+from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 from dalembert.linalg.square import factor_square, new_square, square_at, square_cost, substitute_square
 from dalembert.solvers import elimination as out_of
@@ -54,19 +54,24 @@ def decompose(own, state):
     return 1
 
 
-@kernel(i8(u8, f8, f8, f8))
-def prepare(own, c, unused_1, unused_2):
-    la = _at(own)
-    m, s = la.m, 1.0 / c
+@device
+def form_matrix(la, c):
+    """c E − J − B/c, factored. Returns 0, or k + 1 if column k has no pivot."""
+    m, s, square = la.m, 1.0 / c, square_at(la.matrix)
     la.c = c
-    square = square_at(la.matrix)
     A, E, J, B = mat(square.A, m, m), mat(la.E, m, m), mat(la.J, m, m), mat(la.B, m, m)
     for i in range(m):
         for j in range(m):
             A[i, j] = c * E[i, j] - J[i, j] - s * B[i, j]
-    failed = factor_square(square)
+    return factor_square(square)
+
+
+@kernel(i8(u8, f8, f8, f8))
+def prepare(own, c, unused_1, unused_2):
+    la = _at(own)
+    failed = form_matrix(la, c)
     if failed != 0:
-        la.singular = ivec(la.r_column, m)[failed - 1]
+        la.singular = ivec(la.r_column, la.m)[failed - 1]
         return 0
     return 1
 

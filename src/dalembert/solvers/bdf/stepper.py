@@ -76,3 +76,28 @@ class BdfStepper(ImplicitStepper):
 
     def advance(self) -> int:
         return core.bdf(self.algebra.address, self.ports, self.state.record, self.buffer, self.scan)
+
+
+class OverdeterminedStepper(BdfStepper):
+    """A run of ODASSL: the first n equations are square, the others constraints."""
+
+    def _singularity(self) -> str | None:
+        """Constraints that depend on each other are behind most singular matrices."""
+        system, state = self.system, self.state
+        rows, columns = self.compiled.jacobian_pattern
+        nonzeros = np.zeros(int(self.algebra.n_nonzeros))
+        both = np.concatenate([state.x, state.x_dot])
+        if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
+            return None
+        J = np.zeros((len(system.equations), system.n))
+        J[rows, columns] = nonzeros[: len(rows)]
+        h = J[system.n :]
+        scale = np.abs(h).max(axis=1, initial=0)
+        scale[scale == 0] = 1
+        if not np.isfinite(h).all():
+            return None
+        U, S, _ = np.linalg.svd(h / scale[:, None])
+        if len(S) == len(h) and S[-1] > 1e-12 * S[0]:
+            return super()._singularity()
+        guilty = np.argsort(-np.abs(U[:, -1]), kind="stable")[:2]
+        return " and ".join(system.equations[system.n + i] for i in sorted(guilty)) + " depend on each other"
