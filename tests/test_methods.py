@@ -28,6 +28,18 @@ def test_reference_values(name, method):
     assert tight < loose
 
 
+@pytest.mark.parametrize("formulation", ["index1", "index2", "ggl", "baumgarte"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_reference_values_of_dassl(name, formulation):
+    """Steps are many and errors add up: a hundred times the tolerance is usual, ten thousand on long motions."""
+    problem = da.problems.catalogue()[name]()
+    method = da.Dassl(formulation=formulation)
+    loose, tight = (problem.error(problem.simulate(method=method, rtol=tol, atol=tol)) for tol in (1e-6, 1e-9))
+    assert loose < 2e-2
+    assert tight < 5e-5
+    assert tight < loose
+
+
 HALF_EXPLICIT = [(da.Hem5(), (5e-5, 5e-8)), (da.Rkf45(), DEFAULT), (da.Mexx(), (2e-3, 2e-6))]
 
 

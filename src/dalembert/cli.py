@@ -191,7 +191,8 @@ def check(
         _row(table, "", str(hidden.g_II.numel()), "holonomic, on acceleration level")
         _row(table, "", str(hidden.h_I.numel()), "nonholonomic, on acceleration level")
     else:
-        _row(table, "equations", str(built.n_differential + built.n_constraints), "")
+        rows = getattr(built, "n_differential", len(built.names("x"))) + built.n_constraints
+        _row(table, "equations", str(rows), "")
     console.print(table)
     if built.untraceable:
         console.print("Functions that cannot be traced; they run as Python code with finite differences:")

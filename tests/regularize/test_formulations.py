@@ -28,7 +28,7 @@ def test_consistent_values_satisfy_every_formulation(name, formulation):
 def test_sizes_and_indices():
     model = da.problems.andrews().model
     sizes = {f: formulate(model, f).n for f in FORMULATIONS}
-    assert sizes == dict(index1=20, index2=20, index3=20, ggl=26, baumgarte=20, overdetermined=20)
+    assert sizes == dict(index1=20, index2=20, index3=20, ggl=26, baumgarte=20, overdetermined=20, overdetermined2=20)
     assert formulate(model, "overdetermined").constraints.numel() == 12
     assert formulate(model, "index3").index.tolist() == [1] * 7 + [2] * 7 + [3] * 6
     assert formulate(model, "index2").index.tolist() == [1] * 14 + [2] * 6

@@ -2,7 +2,8 @@
 
 from dalembert.model.base import Model
 from dalembert.model.equations_of_motion import KINDS, EquationsOfMotion
+from dalembert.model.implicit import ImplicitDAE
 from dalembert.model.inputs import Input
 from dalembert.model.quasi_linear import QuasiLinearDAE
 
-__all__ = ["KINDS", "EquationsOfMotion", "Input", "Model", "QuasiLinearDAE"]
+__all__ = ["KINDS", "EquationsOfMotion", "ImplicitDAE", "Input", "Model", "QuasiLinearDAE"]

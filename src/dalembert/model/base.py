@@ -20,7 +20,10 @@ from dalembert.model.opaque import DEPENDENCIES, WITHOUT_INPUT_RATES
 
 
 class Model:
-    """Base of `EquationsOfMotion` and `QuasiLinearDAE`. Immutable: variants share the graph and compiled code."""
+    """Base of `EquationsOfMotion`, `QuasiLinearDAE` and `ImplicitDAE`.
+
+    Immutable: variants share the graph and compiled code.
+    """
 
     name: str
     graph: Graph
@@ -90,7 +93,7 @@ class Model:
         return hidden
 
     def _trace(self, role: str, function: Any, faults: list[str]) -> ModelFunction | None:
-        kinds = tuple(k for k in DEPENDENCIES[role] if k == "a" or k in self.graph.vectors)
+        kinds = tuple(k for k in DEPENDENCIES[role] if k in ("a", "dx") or k in self.graph.vectors)
         hidden = self._hidden_names(kinds, role)
         rates = role not in WITHOUT_INPUT_RATES
         symbols = self.graph.symbols(kinds, hidden, rates)

@@ -57,6 +57,7 @@ class Graph:
         for kind, names in self.vectors.items():
             self.symbol[kind] = ca.SX.sym(kind, len(names))
         self.a = ca.SX.sym("a", len(self.vectors.get("v", ())))
+        self.dx = ca.SX.sym("dx", len(self.vectors.get("x", ())))
         n_u = len(self.inputs)
         self.u, self.du, self.ddu = (ca.SX.sym(name, n_u) for name in ("u", "du", "ddu"))
         self.parameter_symbols = ca.SX.sym("theta", sum(value.size for value in self.parameters.values()))
@@ -110,7 +111,7 @@ class Graph:
             return scalar(ca.vertcat(self.u, self.du)[where])
         if kind == "inputs":
             return vector(self.u)
-        symbol = self.a if kind == "a" else self.symbol[kind]
+        symbol = {"a": self.a, "dx": self.dx}[kind] if kind in ("a", "dx") else self.symbol[kind]
         return vector(symbol) if where is None else scalar(symbol[where])
 
     def numbers(
@@ -147,7 +148,8 @@ class Graph:
         places: dict[str, tuple[str, Any]] = {"t": ("t", None), "u": ("inputs", None)}
         for kind in kinds:
             places[kind] = (kind, None)
-            for i, name in enumerate(self.vectors.get(kind, ())):
+            names = (f"{n}_dot" for n in self.vectors["x"]) if kind == "dx" else self.vectors.get(kind, ())
+            for i, name in enumerate(names):
                 places[name] = (kind, i)
         offset = 0
         for name, value in self.parameters.items():
@@ -175,11 +177,10 @@ class Graph:
     ) -> list[Namespace]:
         """A few generic points at which an untraceable function is tried while the model is built."""
         kinds = tuple(kinds)
+        lengths = {kind: self.size({"a": "v", "dx": "x"}.get(kind, kind)) for kind in kinds}
         points = []
         for k, sample in enumerate(SAMPLES):
-            values = {
-                kind: sample + 0.1 * np.arange(self.size("v") if kind == "a" else self.size(kind)) for kind in kinds
-            }
+            values = {kind: sample + 0.1 * np.arange(length) for kind, length in lengths.items()}
             theta = np.concatenate([self.parameter_values, np.full(3 * len(self.inputs), sample)])
             points.append(self.numbers(kinds, hidden, 0.1 * k, values, theta, input_rates))
         return points

@@ -17,6 +17,8 @@ from dalembert.errors import DalembertError
 RESERVED = frozenset(("p", "v", "r", "w", "s", "lam", "mu", "u", "a", "t"))
 #: A quasi-linear DAE has one vector, `s.x`; a variable of that name takes precedence.
 RESERVED_QUASI_LINEAR = frozenset(("u", "t"))
+#: An implicit one has the derivatives `s.dx` besides.
+RESERVED_IMPLICIT = frozenset(("u", "t", "dx"))
 
 
 class UnknownName(DalembertError, AttributeError):

@@ -32,6 +32,7 @@ DEPENDENCIES: dict[str, tuple[str, ...]] = {
     "leading": ("x",),
     "rhs": ("x",),
     "constraints": ("x",),
+    "residual": ("x", "dx"),
 }
 
 #: Functions that are differentiated twice in time must not contain input rates.

@@ -8,6 +8,7 @@
 | ggl            | g^I = 0, and g = 0 with p' = Z v − Gᵀ η | 2 | positions and velocities [1]_          |
 | baumgarte      | g^II + 2α g^I + β² g = 0            | 1     | all, up to a transient [2]_            |
 | overdetermined | g^II = 0, and all others beside it  | 1     | all; more equations than unknowns [3]_ |
+| overdetermined2 | g^I = 0, and g = 0 beside it       | 2     | positions and velocities; as before    |
 
 References
 ----------
@@ -26,11 +27,11 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError, OptionError
-from dalembert.model import KINDS, EquationsOfMotion, Model, QuasiLinearDAE
+from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
 from dalembert.regularize.hidden import hidden_constraints
 from dalembert.regularize.system import System
 
-FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte", "overdetermined")
+FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte", "overdetermined", "overdetermined2")
 
 
 def formulate(model: Model, formulation: str = "index2", *, alpha: float = 5.0, beta: float = 5.0) -> System:
@@ -39,7 +40,7 @@ def formulate(model: Model, formulation: str = "index2", *, alpha: float = 5.0, 
     Parameters
     ----------
     formulation : str
-        One of `FORMULATIONS`; a `QuasiLinearDAE` is taken as it stands.
+        One of `FORMULATIONS`; a `QuasiLinearDAE` or `ImplicitDAE` is taken as it stands.
     alpha, beta : float
         Baumgarte's coefficients.
     """
@@ -50,11 +51,13 @@ def formulate(model: Model, formulation: str = "index2", *, alpha: float = 5.0, 
             raise OptionError(f"unknown formulation '{formulation}'{hint} (known: {', '.join(FORMULATIONS)})")
         key = ("system", formulation, alpha, beta) if formulation == "baumgarte" else ("system", formulation)
     else:
-        key = ("system", "quasi-linear")
+        key = ("system", "implicit" if isinstance(model, ImplicitDAE) else "quasi-linear")
     with model.lock:
         if key not in model.cache:
             if isinstance(model, EquationsOfMotion):
                 model.cache[key] = _equations_of_motion(model, formulation, alpha, beta)
+            elif isinstance(model, ImplicitDAE):
+                model.cache[key] = _implicit(model)
             else:
                 model.cache[key] = _quasi_linear(model)
         return model.cache[key]
@@ -73,6 +76,7 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         "index3": lambda: (hidden.g, hidden.h, ""),
         "index2": lambda: (hidden.g_I, hidden.h, " on velocity level"),
         "ggl": lambda: (hidden.g_I, hidden.h, " on velocity level"),
+        "overdetermined2": lambda: (hidden.g_I, hidden.h, " on velocity level"),
         "index1": lambda: (g_II, h_I, " on acceleration level"),
         "overdetermined": lambda: (g_II, h_I, " on acceleration level"),
         "baumgarte": lambda: (
@@ -101,7 +105,10 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         "w": lambda n: f"auxiliary equation of '{n}'",
         "s": lambda n: f"contact-point equation of '{n}'",
         "lam": lambda n: f"holonomic constraint '{n}'{at_level}",
-        "mu": lambda n: f"nonholonomic constraint '{n}'" + (at_level if formulation not in ("index2", "ggl") else ""),
+        "mu": lambda n: (
+            f"nonholonomic constraint '{n}'"
+            + (at_level if formulation not in ("index2", "ggl", "overdetermined2") else "")
+        ),
     }
     names = {kind: list(graph.vectors[kind]) for kind in kinds}
     if stabilized:
@@ -131,13 +138,15 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         "ggl": {"lam": 2, "mu": 2, "eta": 3},
     }.get(formulation, {"lam": 2, "mu": 2})
     extra, extra_names = ca.SX(0, 1), ()
-    if formulation == "overdetermined":
-        extra = ca.vertcat(hidden.g, hidden.g_I, hidden.h)
-        extra_names = (
-            *(f"holonomic constraint '{n}'" for n in graph.vectors["lam"]),
-            *(f"holonomic constraint '{n}' on velocity level" for n in graph.vectors["lam"]),
-            *(f"nonholonomic constraint '{n}'" for n in graph.vectors["mu"]),
-        )
+    if formulation in ("overdetermined", "overdetermined2"):
+        extra = hidden.g
+        extra_names = tuple(f"holonomic constraint '{n}'" for n in graph.vectors["lam"])
+        if formulation == "overdetermined":
+            extra = ca.vertcat(extra, hidden.g_I, hidden.h)
+            extra_names += (
+                *(f"holonomic constraint '{n}' on velocity level" for n in graph.vectors["lam"]),
+                *(f"nonholonomic constraint '{n}'" for n in graph.vectors["mu"]),
+            )
         if "invariant" in graph.functions:
             invariant = graph.value("invariant")
             extra = ca.vertcat(extra, invariant)
@@ -192,4 +201,22 @@ def _quasi_linear(model: QuasiLinearDAE) -> System:
         leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
         constraints=extra,
         constraint_names=extra_names,
+    )
+
+
+def _implicit(model: ImplicitDAE) -> System:
+    graph = model.graph
+    n, x, x_dot, residual = graph.size("x"), graph.symbol["x"], graph.dx, graph.value("residual")
+    return System(
+        model=model,
+        formulation="implicit",
+        slices={"x": slice(0, n)},
+        variables=tuple(graph.vectors["x"]),
+        equations=tuple(f"equation {i + 1}" for i in range(n)),
+        index=np.ones(n, int),
+        x=x,
+        x_dot=x_dot,
+        residual=residual,
+        jacobian=ca.jacobian(residual, x),
+        leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
     )

@@ -75,8 +75,8 @@ def descriptor_form(model: Model, method: str = "this method") -> DescriptorForm
     """Build (once) the descriptor form of a model; `method` is the name for the message if it has none."""
     if not isinstance(model, EquationsOfMotion):
         raise ModelError(
-            f"model '{model.name}' has no positions and velocities: {method} needs EquationsOfMotion; Radau5 takes any "
-            "QuasiLinearDAE"
+            f"model '{model.name}' has no positions and velocities: {method} needs EquationsOfMotion; Radau5 and Dassl "
+            "take a QuasiLinearDAE, Dassl an ImplicitDAE"
         )
     faults = [
         f"{method} cannot treat {what} ({', '.join(model.names(kind))}): take Geoms or Radau5, which can"

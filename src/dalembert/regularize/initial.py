@@ -24,7 +24,7 @@ from dalembert.errors import (
     StepRefused,
     warn_user,
 )
-from dalembert.model import KINDS, EquationsOfMotion, Model, QuasiLinearDAE
+from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import jacobian
 from dalembert.regularize.hidden import derive, hidden_constraints
@@ -77,7 +77,7 @@ def consistent_initial_values(
 
     Parameters
     ----------
-    model : EquationsOfMotion or QuasiLinearDAE
+    model : EquationsOfMotion, QuasiLinearDAE or ImplicitDAE
     t0 : float
     mode : {"correct", "check", "trust"}
         Correct positions and velocities to satisfy all constraints; or raise if they do not to within the tolerances;
@@ -85,7 +85,7 @@ def consistent_initial_values(
     initial_conditions : callable, optional
         ``lambda s: [...]`` returns residuals that shall vanish beside all constraints, e.g. ``[s.x - 0.5]``. They
         dominate the given values. Too few to determine everything: the given values are checked only.
-    p0, v0, r0, w0, s0, lam0, mu0, x0 : array or mapping of names to values
+    p0, v0, r0, w0, s0, lam0, mu0, x0, dx0 : array or mapping of names to values
         What is not given starts from zero.
 
     Examples
@@ -123,6 +123,11 @@ def _start(model: Model, t0: float, start: dict, known: set, mode: str, rtol: fl
         from dalembert.regularize.initial_quasi_linear import quasi_linear_start
 
         x, x_dot = quasi_linear_start(model, t0, start["x"], mode, rtol, atol)
+        return InitialValues(t0, {"x": x, "x_dot": x_dot}, _relative_change(start["x"], x))
+    if isinstance(model, ImplicitDAE):
+        from dalembert.regularize.initial_implicit import implicit_start
+
+        x, x_dot = implicit_start(model, t0, start["x"], start["dx"], "dx" in known, mode, rtol, atol)
         return InitialValues(t0, {"x": x, "x_dot": x_dot}, _relative_change(start["x"], x))
     return _Start(model, t0, start, known, mode, rtol, atol).solve()
 

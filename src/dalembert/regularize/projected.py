@@ -84,7 +84,8 @@ def projected(
     """
     if not isinstance(model, EquationsOfMotion):
         raise ModelError(
-            f"model '{model.name}' has no positions and velocities: the projected form needs EquationsOfMotion"
+            f"model '{model.name}' has no positions and velocities: the projected form needs EquationsOfMotion; "
+            "Radau5 and Dassl take a QuasiLinearDAE, Dassl an ImplicitDAE"
         )
     invariants = invariants if "invariant" in model.graph.functions else "ignore"
     unknown = form == "strangeness-free" and _accelerations_are_unknown(model, accelerations)

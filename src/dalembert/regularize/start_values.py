@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model import KINDS, EquationsOfMotion, Model
+from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model
 from dalembert.model.namespace import explain_unknown
 
 
 def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], set[str]]:
     """Arrays for every vector of the model (zero where nothing is given), and which vectors were given."""
-    kinds = KINDS if isinstance(model, EquationsOfMotion) else ("x",)
+    kinds = KINDS if isinstance(model, EquationsOfMotion) else ("x", "dx") if isinstance(model, ImplicitDAE) else ("x",)
     allowed = [f"{kind}0" for kind in kinds]
     faults = [explain_unknown(key, allowed) for key in given if key not in allowed]
     values: dict[str, np.ndarray] = {}

@@ -1,8 +1,11 @@
-"""The one form every implicit method integrates: F(t, x, x') = k(x,t) − E(x,t) x' = 0, as expressions of one graph."""
+"""The one form every implicit method integrates: F(t, x, x') = 0, as expressions of one graph.
+
+For all models but `ImplicitDAE` it is F = k(x,t) − E(x,t) x'.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -39,9 +42,9 @@ class System:
 
     @cached_property
     def leading_is_constant(self) -> bool:
-        """Whether E depends neither on x nor on t, parameters or inputs that move."""
+        """Whether E depends neither on x, x' nor on t, parameters or inputs that move."""
         graph = self.model.graph
-        moving = ca.vertcat(self.x, graph.t, graph.u, graph.du, graph.ddu)
+        moving = ca.vertcat(self.x, self.x_dot, graph.t, graph.u, graph.du, graph.ddu)
         known = all(b.role == "mass" and "constant mass" in graph.promises for b in graph.externals_in(self.leading))
         return known and not ca.depends_on(self.leading, moving)
 
@@ -54,6 +57,19 @@ class System:
     def differential_equations(self) -> np.ndarray:
         """Mask of the equations in which a derivative occurs."""
         return np.diff(self.leading.sparsity().T.colind()) > 0
+
+    def stacked(self) -> System:
+        """The same with the constraints below the other equations, as one residual of more rows than unknowns."""
+        h = self.constraints
+        return replace(
+            self,
+            equations=self.equations + self.constraint_names,
+            residual=ca.vertcat(self.residual, h),
+            jacobian=ca.vertcat(self.jacobian, ca.jacobian(h, self.x)),
+            leading=ca.vertcat(self.leading, ca.SX(h.numel(), self.n)),
+            constraints=ca.SX(0, 1),
+            constraint_names=(),
+        )
 
     def eliminable(self, pattern: tuple[np.ndarray, np.ndarray] | None = None) -> list[tuple[int, int]]:
         """Pairs (row, variable) of equations x_j' = k_i in which k_i contains no eliminated variable.

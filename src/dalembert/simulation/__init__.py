@@ -34,6 +34,7 @@ def simulate(
     lam0: Any = None,
     mu0: Any = None,
     x0: Any = None,
+    dx0: Any = None,
     initial_conditions: Callable[[Any], Any] | None = None,
     method: Any = "auto",
     rtol: Any = 1e-6,
@@ -55,12 +56,12 @@ def simulate(
 
     Parameters
     ----------
-    model : EquationsOfMotion or QuasiLinearDAE
+    model : EquationsOfMotion, QuasiLinearDAE or ImplicitDAE
     t_span : (float, float)
         Start and end; the end may lie before the start.
-    p0, v0, r0, w0, s0, lam0, mu0, x0 : array or mapping of names to values
+    p0, v0, r0, w0, s0, lam0, mu0, x0, dx0 : array or mapping of names to values
         Start values. Positions (or x) are needed; velocities default to zero; multipliers, auxiliary variables and
-        contact points are computed.
+        contact points are computed, and the derivatives of an ImplicitDAE, for which dx0 is a first guess.
     initial_conditions : callable, optional
         ``lambda s: [...]``: residuals that shall vanish at the start beside all constraints; see
         `consistent_initial_values`.
@@ -109,11 +110,12 @@ def simulate(
     for name in unknown:
         raise OptionError(f"simulate has no argument '{name}': {explain_unknown(name, simulate.__kwdefaults__)}")
     if not isinstance(model, Model):
-        raise OptionError(f"simulate needs a model (EquationsOfMotion, QuasiLinearDAE), not {type(model).__name__}")
+        kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
+        raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")
     options = resolve_method(method)
     t0, t1 = time_span(t_span)
     model = model.replace(parameters, inputs)
-    given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0}
+    given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
     clock = [time.perf_counter()]
     system = options.system(model)

@@ -19,7 +19,7 @@ from dalembert.errors import (
     StepRefused,
     StepSizeTooSmall,
 )
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import EquationsOfMotion, ImplicitDAE, Model
 from dalembert.model.event import Event, trace_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import InitialValues, consistent_initial_values, start_vectors
@@ -272,6 +272,9 @@ class Run:
         kept = (np.array([root]), np.array([h * (1 + s)]), shortened(c, s)[None])
         if abs(root - t_before) <= 64 * np.spacing(max(abs(t_before), abs(root))):
             return t_before, x_before.copy(), self._acceleration(c, -1.0, h)  # no step is that short
+        if getattr(self.stepper, "interpolates", False):  # to the accuracy of its steps; and has no history to lose
+            self._keep(*kept)
+            return float(root), kept[2][0, 0], self._acceleration(c, s, h)
         counts = self.stepper.state.count.copy()
         try:
             for _ in range(4):
@@ -324,7 +327,7 @@ class Run:
             ) from error
         changed = self._changed(event, complete, {} if changes is None else changes, t)
         start = {f"{kind}0": value for kind, value in changed.items() if kind not in ("lam", "mu")}
-        initial = consistent_initial_values(self.model, t, mode="correct", **start)
+        initial = consistent_initial_values(self.model, t, mode="correct", **start, **self._rates())
         x, x_dot = start_vectors(self.stepper.system, initial)
         self._jump(x)
         if restart and t != end:
@@ -436,7 +439,12 @@ class Run:
         start = {f"{kind}0": x[slices[kind]].copy() for kind in kinds if kind in slices}
         mode = "trust" if isinstance(self.model, EquationsOfMotion) else "correct"
         start.pop("w0", None) if mode == "trust" else None
+        start |= self._rates()
         return start_vectors(self.stepper.system, consistent_initial_values(self.model, t, mode=mode, **start))
+
+    def _rates(self) -> dict[str, np.ndarray]:
+        """The last derivatives, which tell an implicit DAE where to look for the next ones."""
+        return {"dx0": self.stepper.state.x_dot.copy()} if isinstance(self.model, ImplicitDAE) else {}
 
     def _report(self) -> None:
         if self.bar is not None:

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.model import EquationsOfMotion, Model, QuasiLinearDAE
+from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import hidden_constraints
@@ -25,7 +25,7 @@ Values = Mapping[str, np.ndarray]
 
 def levels_of(model: Model) -> tuple[str, ...]:
     """The levels at which a model has constraints."""
-    return ("constraints",) if isinstance(model, QuasiLinearDAE) else LEVELS
+    return LEVELS if isinstance(model, EquationsOfMotion) else ("constraints",)
 
 
 def constraint_residual(model: Model, level: str, t: np.ndarray, values: Values) -> np.ndarray:
@@ -55,7 +55,7 @@ def accelerations(model: Model, t: np.ndarray, values: Values) -> np.ndarray:
     zero where these do not determine it either.
     """
     if not isinstance(model, EquationsOfMotion):
-        raise OptionError("accelerations exist for EquationsOfMotion only; this model is a QuasiLinearDAE")
+        raise OptionError(f"accelerations exist for EquationsOfMotion only; this is a {type(model).__name__}")
     graph, hidden = model.graph, hidden_constraints(model)
     n = graph.size("v")
     if is_large(graph.value("mass")):

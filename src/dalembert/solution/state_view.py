@@ -62,7 +62,7 @@ class StateView:
 
     def _vector(self, kind: str) -> np.ndarray:
         if "x" in self._slices:
-            raise AttributeError(f"the model is a QuasiLinearDAE: it has no '{kind}'; its unknowns are in x")
+            raise AttributeError(f"the model is no EquationsOfMotion: it has no '{kind}'; its unknowns are in x")
         if self.partial and kind not in self._slices:
             raise AttributeError(f"{kind} was not kept: name it in Output(components=...)")
         return self.x[..., self._slices.get(kind, slice(0, 0))]

@@ -7,18 +7,22 @@ import functools
 from typing import Any
 
 from dalembert.errors import OptionError
+from dalembert.solvers.dassl import Dassl
 from dalembert.solvers.geoms import Geoms
 from dalembert.solvers.hem5 import Hem5
 from dalembert.solvers.method import MethodOptions
 from dalembert.solvers.mexx import Mexx
+from dalembert.solvers.odassl import Odassl
 from dalembert.solvers.radau5 import Radau5
 from dalembert.solvers.rkf45 import Rkf45
 
 #: names for simulate(method=...)
 METHODS: dict[str, type[MethodOptions]] = {
+    "dassl": Dassl,
     "geoms": Geoms,
     "hem5": Hem5,
     "mexx": Mexx,
+    "odassl": Odassl,
     "radau5": Radau5,
     "rkf45": Rkf45,
 }
@@ -46,4 +50,4 @@ def resolve_method(method: Any) -> MethodOptions:
     raise OptionError(f"method must be a name or an options object such as Radau5(), not {method!r}")
 
 
-__all__ = ["METHODS", "Geoms", "Hem5", "MethodOptions", "Mexx", "Radau5", "Rkf45", "resolve_method"]
+__all__ = ["METHODS", "Dassl", "Geoms", "Hem5", "MethodOptions", "Mexx", "Odassl", "Radau5", "Rkf45", "resolve_method"]

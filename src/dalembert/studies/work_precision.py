@@ -21,10 +21,12 @@ import numpy as np
 
 from dalembert.errors import OptionError, SimulationError
 from dalembert.problems import Problem, catalogue, catalogue_large
-from dalembert.solvers import Geoms, Hem5, Mexx, Radau5, Rkf45
+from dalembert.solvers import Dassl, Geoms, Hem5, Mexx, Radau5, Rkf45
 
 #: Methods by label; a method joins all studies by being named here.
 METHODS: dict[str, Callable[[], Any]] = {
+    "dassl ggl": lambda: Dassl(formulation="ggl"),
+    "dassl index1": lambda: Dassl(formulation="index1"),
     "geoms": lambda: Geoms(),
     "geoms index1": lambda: Geoms(formulation="index1"),
     "hem5": lambda: Hem5(),

@@ -1,0 +1,94 @@
+"""Fully implicit differential-algebraic equations F(t, x, x') = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+
+from dalembert.errors import ModelError
+from dalembert.model.base import Model
+from dalembert.model.functions import ModelFunction, describe
+from dalembert.model.namespace import RESERVED_IMPLICIT
+
+
+class ImplicitDAE(Model):
+    """F(t, x, x') = 0, of index 1 or 0, with as many equations as unknowns. Derivatives may occur in any way.
+
+    Parameters
+    ----------
+    x : sequence of str
+        Names of the unknowns.
+    residual : callable
+        F. In the namespace `s`, derivatives are `s.<name>_dot`, and all of them the vector `s.dx`.
+    parameters, inputs : mappings
+        As in `EquationsOfMotion`.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> tank = da.ImplicitDAE(x=["height"], residual=lambda s: [s.height_dot * abs(s.height_dot) + 0.04 * s.height])
+    >>> sol = da.simulate(tank, (0, 5), x0=[1.0], dx0=[-0.2], method=da.Dassl())      # √height falls by 0.1 a second
+    >>> round(float(sol.x[-1, 0]), 4)
+    0.25
+    """
+
+    reserved = RESERVED_IMPLICIT
+    n_constraints = 0
+
+    def __init__(
+        self,
+        x: Sequence[str],
+        residual: Any,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        name: str = "model",
+    ):
+        faults: list[str] = []
+        self._begin(name, {"x": x}, parameters, inputs, faults)
+        graph = self.graph
+        n = graph.size("x")
+        if not n:
+            raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
+        taken = {*graph.vectors["x"], *graph.parameters, *graph.inputs, *(f"{i}_dot" for i in graph.inputs)}
+        for variable in graph.vectors["x"]:
+            if f"{variable}_dot" in taken:
+                faults.append(f"the name '{variable}_dot' is given, but stands for the derivative of '{variable}'")
+        if residual is None:
+            faults.append("residual= is missing: give a function of the namespace s")
+        function = self._trace("residual", residual, faults) if not faults else None
+        if function is not None:
+            self._check(function, residual, faults)
+        if faults:
+            raise ModelError(f"model '{name}' has faults", faults)
+        graph.functions["residual"] = ModelFunction("residual", (n, 1), 1, ca.densify(ca.vec(function.sx)))
+
+    def _check(self, function: ModelFunction, given: Any, faults: list[str]) -> None:
+        graph, where = self.graph, describe("residual", given)
+        n, rows = graph.size("x"), function.shape[0] * function.shape[1]
+        if not function.traced:
+            faults.append(
+                f"{where}: cannot be traced ({function.reason}); an ImplicitDAE needs exact derivatives by x'"
+            )
+        elif min(function.shape) > 1:
+            faults.append(f"{where}: returned a {function.shape[0]}×{function.shape[1]} matrix; return a vector")
+        elif rows != n:
+            faults.append(f"{where}: returned {rows} values; {n} unknowns need {n}: {', '.join(graph.vectors['x'])}")
+        else:
+            unknown = ca.vertcat(graph.symbol["x"], graph.dx)
+            column = ca.vec(function.sx)
+            for i in range(n):
+                if not ca.depends_on(column[i], unknown):
+                    faults.append(f"equation {i + 1} contains neither a derivative nor an unknown")
+            for i, variable in enumerate(graph.vectors["x"]):
+                if not ca.depends_on(column, ca.vertcat(graph.symbol["x"][i], graph.dx[i])):
+                    faults.append(f"'{variable}' occurs in no equation")
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Names of the components of x, or of its derivatives dx."""
+        return tuple(f"{n}_dot" for n in super().names("x")) if kind == "dx" else super().names(kind)
+
+    def __repr__(self) -> str:
+        return f"ImplicitDAE({self.name!r}: {self.graph.size('x')} unknowns)"

@@ -1,0 +1,537 @@
+"""Backward differentiation formulas with fixed leading coefficient: predictor, corrector, error test, order and step.
+
+The past is kept as modified divided differences φ_1, φ_2, … of the last points; with k the order,
+
+    predictor  x⁰ = Σ φ_j,  x'⁰ = Σ γ_j φ_j  (j = 1 … k + 1),      corrector  F(t, x, x'⁰ + c (x − x⁰)) = 0,  c = α_s/h.
+
+Newton's increments solve (c E − J) Δ = F with a matrix that is kept over many steps; while it belongs to another c the
+increments are scaled by 2/(1 + c/c_old). All constants are those of DASSL [1]_.
+
+The linear systems are the business of a *linear algebra*: three kernels, whose addresses stand at the beginning of its
+record (`LINEAR_ALGEBRA`):
+
+    decompose(la, state) -> bool   take the Jacobian in la.nonzeros
+    prepare(la, c, 0, 0) -> bool   factor c E − J; False if singular
+    solve(la, R, out)              R is indexed by equations, of which there may be more than variables
+
+References
+----------
+.. [1] K.E. Brenan, S.L. Campbell, L.R. Petzold, "Numerical Solution of Initial-Value Problems in Differential-Algebraic
+   Equations", 2nd ed., SIAM, 1996.
+"""
+
+import numba as nb
+import numpy as np
+
+from dalembert.compile.kernel import call2, call3, call_port, call_reals3, device, kernel
+from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
+from dalembert.solvers import status
+from dalembert.solvers.buffer import buffer_type
+from dalembert.solvers.events import carry_over, scan_step, scan_type
+from dalembert.solvers.ports import evaluate, ports_type, set_inputs
+from dalembert.solvers.records import i8
+from dalembert.solvers.status import N_COUNTS, Count
+
+STOP = 2
+SMALLEST = 1e-140  # steps below this overflow in the iteration matrix
+MAX_ORDER = 5
+ROWS = MAX_ORDER + 2  # differences that an order increase to MAX_ORDER needs
+
+NEW_CONTRACTION = 100.0  # what a new matrix is taken to need: practically two iterations
+SLOWEST = 0.9  # rate of convergence
+AGEING = 2.0  # a matrix contracts less from step to step; how much, is known again after a second iteration
+SINGULAR_LIMIT = 3  # singular matrices in one step before giving up
+
+# outcomes of the corrector
+CONVERGED, DIVERGED, CANNOT_EVALUATE, STOPPED, SINGULAR_MATRIX, NO_JACOBIAN, RANK_LOST = range(7)
+
+STATE = layout(
+    arrays=[
+        "x", "x_dot",
+        "phi",  # (ROWS, n): modified divided differences
+        "psi", "alpha", "beta", "sigma", "gamma",  # coefficients of the formula, ROWS each
+        "power",  # coefficients of a polynomial
+        "coefficients",  # (max_order + 1, n): the polynomial of the last accepted step
+        "count", "atol", "rtol", "index",
+        "weight",  # 1 / (atol + rtol |x|) at the current point
+        "scale", "newton_scale",  # weights of the error test and of Newton's method
+        "error",  # x − x⁰
+        "F", "increment",
+        "stage",  # (2 n): x and x' of the corrector
+        "predicted",  # (2 n)
+        "work",
+        "failed",  # (2 n): the point at which a function could not be evaluated
+    ],
+    reals=[
+        "t", "h", "t_end", "h_old", "c", "c_last", "c_matrix", "error_constant", "contraction", "failed_t",
+        "predicted_norm", "newton_limit", "range", "unit", "max_step",
+    ],
+    wholes=[
+        "n", "m", "n_nonzeros", "n_coefficients", "n_error", "max_order", "max_iterations", "max_steps",
+        "weighted",  # errors of variables of index 2 and 3: 0 as all others, 1 by h and h², 2 not at all
+        # cleared at every start:
+        "order", "order_old", "steady", "starting", "need_jacobian", "last", "singular_count", "refused", "failures",
+        "iterations",
+        "patience",  # steps after an error failure before the step size may grow: first the order is looked at
+    ],
+)  # fmt: skip
+FLAGS = STATE.names[STATE.names.index("order") :]
+state_at = member(STATE)
+
+#: the fields with which the record of every linear algebra begins; cost: floating-point operations of decompose,
+#: prepare, solve
+LINEAR_ALGEBRA = ("decompose", "prepare", "solve", "nonzeros", "cost", "own", "state")
+algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
+
+
+def new_state(n: int, m: int, index: np.ndarray, n_nonzeros: int, max_order: int) -> Memory:
+    """Work space for n unknowns of the given indices and m equations."""
+    vectors = ("x", "x_dot", "atol", "rtol", "weight", "scale", "newton_scale", "error", "increment", "work")
+    scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64}
+    sizes = {"n": n, "m": m, "n_nonzeros": n_nonzeros, "max_order": max_order, "n_coefficients": max_order + 1}
+    return Memory(
+        STATE,
+        {
+            **{name: np.zeros(n) for name in vectors},
+            **{name: np.zeros(2 * n) for name in ("stage", "predicted", "failed")},
+            **{name: np.zeros(ROWS) for name in ("psi", "alpha", "beta", "sigma", "gamma", "power")},
+            "phi": np.zeros((ROWS, n)), "coefficients": np.zeros((max_order + 1, n)), "F": np.zeros(m),
+            "count": np.zeros(N_COUNTS, np.int64), "index": np.ascontiguousarray(index, np.int64),
+            **scalars, **sizes,
+        },
+    )  # fmt: skip
+
+
+@device
+def add(state, which, amount):
+    """Count."""
+    ivec(state.count, N_COUNTS)[which] += amount
+
+
+# -- norms -------------------------------------------------------------------------------------------------------------
+
+
+@device
+def set_weights(state):
+    n = state.n
+    x, weight, atol, rtol = vec(state.x, n), vec(state.weight, n), vec(state.atol, n), vec(state.rtol, n)
+    for i in range(n):
+        weight[i] = 1.0 / (atol[i] + rtol[i] * abs(x[i]))
+
+
+@device
+def set_scales(state):
+    """Newton's increments of variables of index 2 and 3 are weighted by h and h²; their errors as told."""
+    n, h = state.n, abs(state.h)
+    index, weight = ivec(state.index, n), vec(state.weight, n)
+    scale, newton_scale = vec(state.scale, n), vec(state.newton_scale, n)
+    for i in range(n):
+        if index[i] == 1 or state.weighted == 0:
+            scale[i] = weight[i]
+            newton_scale[i] = weight[i]
+        else:
+            newton_scale[i] = weight[i] * (h if index[i] == 2 else h * h)
+            scale[i] = newton_scale[i] if state.weighted == 1 else 0.0
+
+
+@device
+def norm(values, scale, n, members):
+    total = 0.0
+    for i in range(n):
+        e = values[i] * scale[i]
+        total += e * e
+    return np.sqrt(total / members)
+
+
+# -- the formula -------------------------------------------------------------------------------------------------------
+
+
+@device
+def set_formula(state):
+    """Coefficients for step size h and order k, and the differences brought to them."""
+    k, h, n = state.order, state.h, state.n
+    psi, alpha, beta = vec(state.psi, ROWS), vec(state.alpha, ROWS), vec(state.beta, ROWS)
+    sigma, gamma, phi = vec(state.sigma, ROWS), vec(state.gamma, ROWS), mat(state.phi, ROWS, n)
+    if h != state.h_old or k != state.order_old:
+        state.steady = 0
+    state.steady = min(state.steady + 1, state.order_old + 2)
+    if k + 1 >= state.steady:
+        beta[0], alpha[0], gamma[0], sigma[0] = 1.0, 1.0, 0.0, 1.0
+        ahead = h
+        for i in range(1, k + 1):
+            before = psi[i - 1]
+            psi[i - 1] = ahead
+            beta[i] = beta[i - 1] * ahead / before
+            ahead = before + h
+            alpha[i] = h / ahead
+            sigma[i] = i * sigma[i - 1] * alpha[i]
+            gamma[i] = gamma[i - 1] + alpha[i - 1] / h
+        psi[k] = ahead
+    alpha_s, alpha_0 = 0.0, 0.0
+    for i in range(k):
+        alpha_s -= 1.0 / (i + 1)
+        alpha_0 -= alpha[i]
+    state.c_last = state.c
+    state.c = -alpha_s / h
+    state.error_constant = max(abs(alpha[k] + alpha_s - alpha_0), alpha[k])
+    for j in range(state.steady, k + 1):
+        factor = beta[j]
+        for i in range(n):
+            phi[j, i] *= factor
+
+
+@device
+def undo_formula(state):
+    """Bring differences and ψ back to where they were before the attempt."""
+    k, n = state.order, state.n
+    psi, beta, phi = vec(state.psi, ROWS), vec(state.beta, ROWS), mat(state.phi, ROWS, n)
+    for j in range(state.steady, k + 1):
+        factor = 1.0 / beta[j]
+        for i in range(n):
+            phi[j, i] *= factor
+    for i in range(1, k + 1):
+        psi[i - 1] = psi[i] - state.h
+
+
+@device
+def predict(state):
+    """x⁰ and x'⁰."""
+    n, k = state.n, state.order
+    phi, gamma, predicted = mat(state.phi, ROWS, n), vec(state.gamma, ROWS), vec(state.predicted, 2 * n)
+    for i in range(n):
+        predicted[i] = phi[0, i]
+        predicted[n + i] = 0.0
+    for j in range(1, k + 1):
+        g = gamma[j]
+        for i in range(n):
+            predicted[i] += phi[j, i]
+            predicted[n + i] += g * phi[j, i]
+    state.predicted_norm = norm(predicted, vec(state.newton_scale, n), n, n)
+
+
+# -- the corrector -----------------------------------------------------------------------------------------------------
+
+
+@device
+def keep_failed(state, t):
+    """Remember the point that could not be evaluated."""
+    stage, failed = vec(state.stage, 2 * state.n), vec(state.failed, 2 * state.n)
+    state.failed_t = t
+    for i in range(2 * state.n):
+        failed[i] = stage[i]
+
+
+@device
+def to_prediction(state):
+    n = state.n
+    stage, predicted, error = vec(state.stage, 2 * n), vec(state.predicted, 2 * n), vec(state.error, n)
+    for i in range(2 * n):
+        stage[i] = predicted[i]
+    for i in range(n):
+        error[i] = 0.0
+
+
+@device
+def new_matrix(la, ports, state, t):
+    """Jacobian at the predicted point, and its factors for the current c. Returns an outcome."""
+    nonzeros = vec(la.nonzeros, state.n_nonzeros)
+    answer = evaluate(ports.jacobian, ports, t, vec(state.stage, 2 * state.n), nonzeros)
+    if answer != 0:
+        keep_failed(state, t)
+        return STOPPED if answer == STOP else NO_JACOBIAN
+    add(state, Count.JACOBIAN, 1)
+    cost = ivec(la.cost, 3)
+    add(state, Count.FLOPS, cost[0] + cost[1])
+    if call2(la.decompose, la.own, la.state) == 0:
+        return RANK_LOST
+    add(state, Count.DECOMPOSITIONS, 1)
+    if call_reals3(la.prepare, la.own, state.c, 0.0, 0.0) == 0:
+        return SINGULAR_MATRIX
+    state.need_jacobian = 0
+    state.c_matrix = state.c
+    state.contraction = NEW_CONTRACTION
+    return CONVERGED
+
+
+@device
+def iterate(la, ports, state, t):
+    """Newton's method with one matrix. Returns CONVERGED, DIVERGED, CANNOT_EVALUATE or STOPPED."""
+    n, c = state.n, state.c
+    stage, error, increment = vec(state.stage, 2 * n), vec(state.error, n), vec(state.increment, n)
+    scale, F, theta, cost = vec(state.newton_scale, n), vec(state.F, state.m), ports.theta, ivec(la.cost, 3)
+    factor = 2.0 / (1.0 + c / state.c_matrix)
+    first = 0.0
+    for iteration in range(state.max_iterations):
+        answer = call_port(ports.residual, t, stage.ctypes.data, theta.ctypes.data, F.ctypes.data)
+        if answer != 0:
+            keep_failed(state, t)
+            return STOPPED if answer == STOP else CANNOT_EVALUATE
+        add(state, Count.RHS, 1)
+        call3(la.solve, la.own, state.F, state.increment)
+        add(state, Count.BACK_SUBSTITUTIONS, 1)
+        add(state, Count.FLOPS, cost[2])
+        total = 0.0
+        for i in range(n):
+            d = factor * increment[i]
+            error[i] += d
+            stage[i] += d
+            stage[n + i] += c * d
+            e = d * scale[i]
+            total += e * e
+        size = np.sqrt(total / n)
+        state.iterations = iteration + 1
+        if not np.isfinite(size):
+            return DIVERGED
+        if size <= 100.0 * state.unit * state.predicted_norm:
+            return CONVERGED
+        if iteration == 0:
+            first = size
+            state.contraction *= AGEING
+        else:
+            rate = (size / first) ** (1.0 / iteration)
+            if rate > SLOWEST:
+                return DIVERGED
+            state.contraction = rate / (1.0 - rate)
+        if state.contraction * size <= state.newton_limit:
+            return CONVERGED
+    return DIVERGED
+
+
+@device
+def correct(la, ports, state, t):
+    """Solve for the new point, with a new matrix if the old one belongs to another c or does not lead there."""
+    to_prediction(state)
+    answer = set_inputs(ports, t, vec(state.stage, state.n))
+    if answer != 0:
+        keep_failed(state, t)
+        return STOPPED if answer == STOP else CANNOT_EVALUATE
+    low = (1.0 - state.range) / (1.0 + state.range)
+    if state.need_jacobian == 0 and not low <= state.c / state.c_matrix <= 1.0 / low:
+        state.need_jacobian = 1
+    if state.c != state.c_last:
+        state.contraction = NEW_CONTRACTION
+    fresh = state.need_jacobian == 1
+    while True:
+        if state.need_jacobian == 1:
+            outcome = new_matrix(la, ports, state, t)
+            if outcome != CONVERGED:
+                return outcome
+        outcome = iterate(la, ports, state, t)
+        if outcome != DIVERGED or fresh:
+            return outcome
+        fresh = True
+        state.need_jacobian = 1
+        to_prediction(state)
+
+
+# -- order and step size -----------------------------------------------------------------------------------------------
+
+
+@device
+def lower_orders(state, size):
+    """Estimates for the orders k, k − 1: the order to go on with, its error, and the terms that compare k and k − 1."""
+    n, k = state.n, state.order
+    sigma, phi, error = vec(state.sigma, ROWS), mat(state.phi, ROWS, n), vec(state.error, n)
+    work, scale = vec(state.work, n), vec(state.scale, n)
+    here = sigma[k] * size
+    term = (k + 1) * here
+    if k == 1:
+        return 1, here, term, np.inf, here
+    for i in range(n):
+        work[i] = phi[k, i] + error[i]
+    below = sigma[k - 1] * norm(work, scale, n, state.n_error)
+    term_below = k * below
+    if k == 2:
+        lower = term_below <= 0.5 * term
+    else:
+        for i in range(n):
+            work[i] += phi[k - 1, i]
+        further = sigma[k - 2] * norm(work, scale, n, state.n_error) * (k - 1)
+        lower = max(term_below, further) <= term
+    return (k - 1 if lower else k), (below if lower else here), term, term_below, below
+
+
+@device
+def next_order_and_step(state, wanted, estimate, term, term_below, below, raised, steady):
+    """After an accepted step of order k: raise, keep or lower the order, and the step size it asks for."""
+    n, k, h = state.n, state.order, state.h
+    if wanted == k - 1 or k == state.max_order:
+        state.starting = 0
+    if state.starting == 1:
+        state.order = k + 1
+        state.h = 2.0 * h
+        return
+    if wanted == k - 1:
+        state.order = k - 1
+        estimate = below
+    elif k < state.max_order and k + 1 < steady and not raised:
+        work, phi, error = vec(state.work, n), mat(state.phi, ROWS, n), vec(state.error, n)
+        for i in range(n):
+            work[i] = error[i] - phi[k + 1, i]
+        above = norm(work, vec(state.scale, n), n, state.n_error) / (k + 2)
+        term_above = (k + 2) * above
+        if k == 1:
+            if term_above < 0.5 * term:
+                state.order = 2
+                estimate = above
+        elif term_below <= min(term, term_above):
+            state.order = k - 1
+            estimate = below
+        elif term_above < term:
+            state.order = k + 1
+            estimate = above
+    ratio = (2.0 * estimate + 1e-4) ** (-1.0 / (state.order + 1))
+    if ratio >= 2.0:
+        if state.patience == 0:
+            state.h = 2.0 * h
+    elif ratio <= 1.0:
+        state.h = h * max(0.5, min(0.9, ratio))
+
+
+@device
+def after_error_failure(state, wanted, estimate):
+    """Order and step size for the next attempt."""
+    add(state, Count.ERROR_REJECTIONS, 1)
+    state.failures += 1
+    if state.failures == 1:
+        state.order = wanted
+        ratio = 0.9 * (2.0 * estimate + 1e-4) ** (-1.0 / (wanted + 1))
+        state.h *= max(0.25, min(0.9, ratio))
+    else:
+        state.order = wanted if state.failures == 2 else 1
+        state.h *= 0.25
+    state.patience = state.order + 1
+
+
+@device
+def update_differences(state, k):
+    """The differences of order k with the new point."""
+    n = state.n
+    phi, error = mat(state.phi, ROWS, n), vec(state.error, n)
+    if k < state.max_order:
+        for i in range(n):
+            phi[k + 1, i] = error[i]
+    for i in range(n):
+        phi[k, i] += error[i]
+    for j in range(k - 1, -1, -1):
+        for i in range(n):
+            phi[j, i] += phi[j + 1, i]
+
+
+@device
+def set_polynomial(state, k, h):
+    """The polynomial of degree k through the last k + 1 points, in powers of s = (t − t_new)/h."""
+    n, rows = state.n, state.n_coefficients
+    c, phi = mat(state.coefficients, rows, n), mat(state.phi, ROWS, n)
+    psi, power = vec(state.psi, ROWS), vec(state.power, ROWS)
+    for d in range(rows):
+        power[d] = 0.0
+        for i in range(n):
+            c[d, i] = 0.0
+    power[0] = 1.0
+    for i in range(n):
+        c[0, i] = phi[0, i]
+    for j in range(1, k + 1):
+        # times (s h + ψ_{j−1})/ψ_j, with ψ_0 = 0
+        slope, shift = h / psi[j - 1], (psi[j - 2] / psi[j - 1] if j > 1 else 0.0)
+        for d in range(j, 0, -1):
+            power[d] = shift * power[d] + slope * power[d - 1]
+        power[0] = shift * power[0]
+        for d in range(1, j + 1):
+            factor = power[d]
+            for i in range(n):
+                c[d, i] += factor * phi[j, i]
+
+
+@device
+def accept(state, buffer):
+    """Advance to the end of the step and put it into the buffer."""
+    n, k, h = state.n, state.order_old, state.h_old
+    x, x_dot, stage, phi = vec(state.x, n), vec(state.x_dot, n), vec(state.stage, 2 * n), mat(state.phi, ROWS, n)
+    for i in range(n):
+        x[i] = phi[0, i]
+        x_dot[i] = stage[n + i]
+    state.t = state.t_end if state.last == 1 else state.t + h
+    set_polynomial(state, k, h)
+    at = buffer.used[0]
+    buffer.t[at] = state.t
+    buffer.h[at] = h
+    c = mat(state.coefficients, state.n_coefficients, n)
+    for j in range(state.n_coefficients):
+        for i in range(n):
+            buffer.coefficients[at, j, i] = c[j, i]
+    buffer.used[0] = at + 1
+    set_weights(state)
+
+
+@device
+def limit_step(state):
+    """Bound the step by max_step and the end of the interval; sets `last`."""
+    direction = 1.0 if state.t_end >= state.t else -1.0
+    h = direction * min(abs(state.h), state.max_step)
+    state.last = 0
+    if (state.t + 1.0001 * h - state.t_end) * direction >= 0.0:
+        h = state.t_end - state.t
+        state.last = 1
+    state.h = h
+
+
+@kernel(i8(nb.uint64, ports_type, reference(STATE), buffer_type, scan_type))
+def bdf(algebra, ports, states, buffer, scan):
+    """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
+    la, state = algebra_at(algebra), states[0]
+    count = ivec(state.count, N_COUNTS)
+    while True:
+        if state.t == state.t_end:
+            return status.DONE
+        if buffer.used[0] == buffer.t.size:
+            return status.BUFFER_FULL
+        if count[Count.STEPS] >= state.max_steps:
+            return status.TOO_MANY_STEPS
+        limit_step(state)
+        if abs(state.h) <= 4.0 * state.unit * abs(state.t) or abs(state.h) < SMALLEST:
+            return status.STEP_TOO_SMALL
+        count[Count.STEPS] += 1
+        set_formula(state)
+        set_scales(state)
+        predict(state)
+        outcome = correct(la, ports, state, state.t_end if state.last == 1 else state.t + state.h)
+        if outcome == STOPPED:
+            return status.PORT_FAILED
+        if outcome == RANK_LOST:
+            return status.RANK_DEFICIENT
+        state.refused = 1 if outcome in (CANNOT_EVALUATE, NO_JACOBIAN) else 0
+        if outcome != CONVERGED:
+            undo_formula(state)
+            count[Count.CONVERGENCE_REJECTIONS] += 1
+            state.starting = 0
+            state.need_jacobian = 1
+            if outcome == SINGULAR_MATRIX:
+                state.singular_count += 1
+                if state.singular_count >= SINGULAR_LIMIT:
+                    return status.SINGULAR
+            state.h *= 0.25
+            continue
+        size = norm(vec(state.error, state.n), vec(state.scale, state.n), state.n, state.n_error)
+        wanted, estimate, term, term_below, below = lower_orders(state, size)
+        if not state.error_constant * size <= 1.0:
+            undo_formula(state)
+            state.starting = 0
+            after_error_failure(state, wanted, estimate)
+            continue
+        count[Count.ACCEPTED] += 1
+        k, raised, steady = state.order, state.order > state.order_old, state.steady
+        state.order_old = k
+        state.h_old = state.h
+        next_order_and_step(state, wanted, estimate, term, term_below, below, raised, steady)
+        update_differences(state, k)
+        accept(state, buffer)
+        state.failures = 0
+        state.singular_count = 0
+        state.patience = max(state.patience - 1, 0)
+        if ports.events != 0:
+            found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, state.n_coefficients, state.n))
+            count[Count.EVENT_EVALUATIONS] += scan.values.shape[0] - 1
+            if found != 0:
+                return status.EVENT if found > 0 else status.EVENT_FAILED
+            carry_over(scan)

@@ -1,0 +1,33 @@
+"""Options that all BDF methods share: start values, order, Newton's method, errors of algebraic variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.solvers.method import MethodOptions, one_of, require
+
+#: in the order of the kernel's numbers
+ALGEBRAIC_ERRORS = ("full", "scaled", "excluded")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BdfOptions(MethodOptions):
+    """What the integrator of `bdf.core` can be told."""
+
+    initial_values: str = "correct"  # "correct", "check" or "trust" the start values
+    max_order: int = 5  # 1 … 5
+    algebraic_errors: str = (
+        "scaled"  # of multipliers and the like: "scaled" by h and h², "excluded" from the test, "full"
+    )
+    newton_iterations: int = 4  # at most
+    newton_limit: float = 0.33  # convergence test, as a fraction of the tolerance
+    matrix_range: float = 0.0  # keep the matrix while c changes by less than (1 + range)/(1 − range); DASSL: 0.25
+
+    def __post_init__(self) -> None:
+        self.coerce_numbers()
+        one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
+        one_of("algebraic_errors", self.algebraic_errors, ALGEBRAIC_ERRORS)
+        require(1 <= self.max_order <= 5, f"max_order={self.max_order} must be between 1 and 5")
+        require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
+        require(self.newton_limit > 0, f"newton_limit={self.newton_limit} must be positive")
+        require(0 <= self.matrix_range < 1, f"matrix_range={self.matrix_range} must lie between 0 and 1")

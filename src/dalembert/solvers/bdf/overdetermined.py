@@ -1,0 +1,138 @@
+"""Linear algebra of ODASSL: more equations than unknowns.
+
+The first n equations give A₁ = c E − J, the constraints below them A₂. An increment satisfies the linearized
+constraints exactly and the others up to a relaxation,
+
+    A₁ d − B μ = r₁,   A₂ d = r₂,      d = A₁⁻¹ (r₁ + B Q⁻¹ (r₂ − A₂ A₁⁻¹ r₁)),   Q = A₂ A₁⁻¹ B.
+
+With B = E A₂ᵀ it is the derivatives x' that are relaxed by A₂ᵀ μ, as η relaxes p' in the formulation of Gear, Gupta
+and Leimkuhler. Where A₁ holds the constraints on acceleration level, B = A₂ᵀ itself would relax the equations of motion
+in the direction of the multipliers, which corrects no velocity: Q is singular there at rest.
+"""
+
+import numba as nb
+import numpy as np
+
+from dalembert.compile.kernel import address_of, device, kernel
+from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
+from dalembert.linalg.square import factor_square, new_square, square_at, square_cost, substitute_square
+from dalembert.solvers import elimination as out_of
+from dalembert.solvers.bdf.core import LINEAR_ALGEBRA
+from dalembert.solvers.bdf.dense import form_matrix
+
+i8, u8, f8 = nb.int64, nb.uint64, nb.float64
+
+ALGEBRA = layout(
+    arrays=[
+        *LINEAR_ALGEBRA,
+        *(name for name in out_of.ARRAYS if name not in LINEAR_ALGEBRA),
+        "E", "J", "B", "matrix", "work",
+        # nonzeros of ∂h/∂x and of E: place in the port's output, row and column
+        "h", "h_row", "h_column", "all_e", "all_e_row", "all_e_column",
+        "X",  # rows: the columns of A₁⁻¹ B
+        "Q", "mu", "relaxed",
+    ],
+    reals=["c"],
+    wholes=[*out_of.WHOLES, "n_h", "n_all_e", "n_constraints", "singular"],
+)  # fmt: skip
+_at = member(ALGEBRA)
+
+
+def overdetermined_algebra(compiled) -> Memory:
+    """Set up for a compiled stacked system."""
+    blocks = out_of.elimination(compiled)
+    n, m = blocks["n"], blocks["m"]
+    rows, columns = compiled.jacobian_pattern
+    e_rows, e_columns = compiled.leading_pattern
+    h = np.flatnonzero(rows >= n)
+    n_constraints = blocks["n_rows"] - n
+    product, around = out_of.elimination_cost(blocks)
+    factors, substitution = square_cost(m)
+    factors_q, substitution_q = square_cost(n_constraints)
+    square = lambda: np.zeros((m, m))  # noqa: E731
+    return Memory(
+        ALGEBRA,
+        dict(
+            decompose=address_of(decompose), prepare=address_of(prepare), solve=address_of(solve), own=0, state=0,
+            **blocks, E=square(), J=square(), B=square(), matrix=new_square(m), work=np.zeros(m), c=0.0, singular=-1,
+            h=h, h_row=rows[h] - n, h_column=columns[h].copy(),
+            all_e=len(rows) + np.arange(len(e_rows)), all_e_row=e_rows, all_e_column=e_columns,
+            X=np.zeros((n_constraints, n)), Q=new_square(n_constraints), mu=np.zeros(n_constraints),
+            relaxed=np.zeros(n), n_h=len(h), n_all_e=len(e_rows), n_constraints=n_constraints,
+            cost=np.array([
+                product,
+                4 * m * m + factors + n_constraints * (substitution + around + 2 * len(h)) + factors_q,
+                substitution + around + substitution_q + 2 * len(h) + 2 * n * n_constraints,
+            ]),
+        ),
+    )  # fmt: skip
+
+
+@kernel(i8(u8, u8))
+def decompose(own, state):
+    """See `bdf.core`; so for the others."""
+    la = _at(own)
+    m = la.m
+    out_of.fill_blocks(la, mat(la.E, m, m), mat(la.J, m, m), mat(la.B, m, m))
+    return 1
+
+
+@device
+def solve_first(la, given, out):
+    """out = A₁⁻¹ given."""
+    b, s = vec(la.work, la.m), 1.0 / la.c
+    out_of.gather(la, given, s, b)
+    substitute_square(square_at(la.matrix), la.work)
+    out_of.scatter(la, given, s, b, out)
+
+
+@kernel(i8(u8, f8, f8, f8))
+def prepare(own, c, unused_1, unused_2):
+    la = _at(own)
+    n, k = la.n, la.n_constraints
+    failed = form_matrix(la, c)
+    if failed != 0:
+        la.singular = ivec(la.r_column, la.m)[failed - 1]
+        return 0
+    nz, X, relaxed, square = vec(la.nonzeros, la.n_nonzeros), mat(la.X, k, n), vec(la.relaxed, n), square_at(la.Q)
+    h, row, column = ivec(la.h, la.n_h), ivec(la.h_row, la.n_h), ivec(la.h_column, la.n_h)
+    e, e_row, e_column = ivec(la.all_e, la.n_all_e), ivec(la.all_e_row, la.n_all_e), ivec(la.all_e_column, la.n_all_e)
+    Q = mat(square.A, k, k)
+    for q in range(k):
+        X_q = X[q]
+        for i in range(n):
+            relaxed[i] = 0.0
+            X_q[i] = 0.0
+        for p in range(la.n_h):
+            if row[p] == q:
+                X_q[column[p]] = -nz[h[p]]
+        for p in range(la.n_all_e):
+            relaxed[e_row[p]] += nz[e[p]] * X_q[e_column[p]]
+        solve_first(la, relaxed, X_q)
+        for i in range(k):
+            Q[i, q] = 0.0
+        for p in range(la.n_h):
+            Q[row[p], q] -= nz[h[p]] * X_q[column[p]]
+    failed = factor_square(square)
+    if failed != 0:
+        la.singular = -failed
+        return 0
+    return 1
+
+
+@kernel(i8(u8, u8, u8))
+def solve(own, R, out):
+    la = _at(own)
+    n, k = la.n, la.n_constraints
+    given, d, mu, X, nz = vec(R, n + k), vec(out, n), vec(la.mu, k), mat(la.X, k, n), vec(la.nonzeros, la.n_nonzeros)
+    h, row, column = ivec(la.h, la.n_h), ivec(la.h_row, la.n_h), ivec(la.h_column, la.n_h)
+    solve_first(la, given, d)
+    for q in range(k):
+        mu[q] = given[n + q]
+    for p in range(la.n_h):
+        mu[row[p]] += nz[h[p]] * d[column[p]]
+    substitute_square(square_at(la.Q), la.mu)
+    for q in range(k):
+        for i in range(n):
+            d[i] += mu[q] * X[q, i]
+    return 0

@@ -1,0 +1,110 @@
+"""The driver's side of the BDF methods: sets up the records, calls the kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.compile.memory import Memory
+from dalembert.compile.monitor import CALL2, CALL3, CALL_REALS3
+from dalembert.compile.ports import Port
+from dalembert.compile.system import CompiledSystem
+from dalembert.model import Model
+from dalembert.solvers.bdf import core
+from dalembert.solvers.bdf.options import ALGEBRAIC_ERRORS, BdfOptions
+from dalembert.solvers.implicit import ImplicitStepper
+from dalembert.solvers.method import Tolerances
+
+
+class BdfStepper(ImplicitStepper):
+    """A run of a BDF method with the linear algebra in the record `algebra`."""
+
+    algebra_kernels = (
+        ("decompose", "decomposition", CALL2),
+        ("prepare", "factorization", CALL_REALS3),
+        ("solve", "substitution", CALL3),
+    )
+
+    #: the error test covers the polynomial between the points: roots on it need not be stepped to
+    interpolates = True
+
+    def __init__(
+        self,
+        algebra: Memory,
+        compiled: CompiledSystem,
+        model: Model,
+        options: BdfOptions,
+        tolerances: Tolerances,
+        max_step: float,
+        max_steps: int,
+        events: Port | None,
+        samples: int,
+    ):
+        system = compiled.system
+        key = ("bdf state", id(compiled), options.max_order)
+        with model.lock:
+            if key not in model.cache:
+                m = compiled.residual.n_out
+                model.cache[key] = core.new_state(system.n, m, system.index, int(algebra.n_nonzeros), options.max_order)
+            state = model.cache[key].fresh()
+        super().__init__(algebra, compiled, model, state, options.max_order + 1, max_steps, events, samples)
+        state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
+        tested = system.n if options.algebraic_errors != "excluded" else int(np.sum(system.index == 1))
+        state.set(
+            newton_limit=options.newton_limit, range=options.matrix_range, unit=np.finfo(float).eps, max_step=max_step,
+            max_steps=max_steps, max_iterations=options.newton_iterations, n_error=max(tested, 1),
+            weighted=ALGEBRAIC_ERRORS.index(options.algebraic_errors),
+        )  # fmt: skip
+
+    def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
+        state = self.state
+        state.x[:], state.x_dot[:] = x, x_dot
+        state.weight[:] = 1 / (state.atol + state.rtol * np.abs(x))
+        span = t_end - t
+        h = np.copysign(abs(first_step) if first_step else self._first_step(abs(span)), span)
+        state.phi[:] = 0.0
+        state.phi[0], state.phi[1] = x, h * x_dot
+        state.psi[:] = 0.0
+        state.psi[0] = h
+        state.set(**dict.fromkeys(core.FLAGS, 0))
+        state.set(
+            t=t, t_end=t_end, h=h, h_old=0.0, c=0.0, c_last=0.0, c_matrix=1.0, contraction=core.NEW_CONTRACTION,
+            order=1, starting=1, need_jacobian=1,
+        )  # fmt: skip
+
+    def limit_first_step(self, h: float) -> None:
+        """Shorten the step that `start` has chosen; the kernel brings the differences to it."""
+        if 0 < h < abs(self.state.h):
+            self.state.set(h=np.copysign(h, self.state.h))
+
+    def _first_step(self, span: float) -> float:
+        state, moving = self.state, self.system.differential
+        speed = np.sqrt(np.mean((state.x_dot[moving] * state.weight[moving]) ** 2)) if moving.any() else 0.0
+        return min(1e-3 * span, 0.5 / speed if speed > 0 else np.inf)
+
+    def advance(self) -> int:
+        return core.bdf(self.algebra.address, self.ports, self.state.record, self.buffer, self.scan)
+
+
+class OverdeterminedStepper(BdfStepper):
+    """A run of ODASSL: the first n equations are square, the others constraints."""
+
+    def _singularity(self) -> str | None:
+        """Constraints that depend on each other are behind most singular matrices."""
+        system, state = self.system, self.state
+        rows, columns = self.compiled.jacobian_pattern
+        nonzeros = np.zeros(int(self.algebra.n_nonzeros))
+        both = np.concatenate([state.x, state.x_dot])
+        if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
+            return None
+        J = np.zeros((len(system.equations), system.n))
+        J[rows, columns] = nonzeros[: len(rows)]
+        h = J[system.n :]
+        scale = np.abs(h).max(axis=1, initial=0)
+        scale[scale == 0] = 1
+        if not np.isfinite(h).all():
+            return None
+        U, S, _ = np.linalg.svd(h / scale[:, None])
+        if len(S) == len(h) and S[-1] > 1e-12 * S[0]:
+            return super()._singularity()
+        guilty = np.argsort(-np.abs(U[:, -1]), kind="stable")[:2]
+        return " and ".join(system.equations[system.n + i] for i in sorted(guilty)) + " depend on each other"

@@ -1,0 +1,85 @@
+"""DASSL: backward differentiation formulas of order 1 to 5 on any formulation of a model.
+
+One small linear system an iteration, and a matrix that is kept over many steps: cheap steps, of which loose and medium
+tolerances need few. The formulation decides which constraints hold, as with `Radau5`.
+
+References
+----------
+.. [1] K.E. Brenan, S.L. Campbell, L.R. Petzold, "Numerical Solution of Initial-Value Problems in Differential-Algebraic
+   Equations", 2nd ed., SIAM, 1996.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dalembert.errors import ModelError
+from dalembert.model import Model
+from dalembert.regularize import formulate
+from dalembert.solvers.bdf.options import BdfOptions
+from dalembert.solvers.method import Tolerances, one_of, require
+
+if TYPE_CHECKING:
+    from dalembert.compile.ports import Port
+    from dalembert.regularize import System
+    from dalembert.solvers.bdf.stepper import BdfStepper
+
+FORMULATIONS = ("index1", "index2", "ggl", "baumgarte")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Dassl(BdfOptions):
+    """Options of DASSL. Main: `formulation`. Other: order, Newton's method, error test (see `BdfOptions`).
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> pendulum = da.problems.pendulum()
+    >>> sol = pendulum.simulate(method=da.Dassl(formulation="ggl"), rtol=1e-9, atol=1e-9)
+    >>> pendulum.error(sol) < 1e-5
+    True
+    """
+
+    formulation: str = "ggl"  # "index1", "index2", "ggl" or "baumgarte"
+    alpha: float = 5.0  # Baumgarte's coefficients
+    beta: float = 5.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(
+            self.formulation != "index3",
+            "formulation='index3': with changing steps the multipliers and velocities of index 3 do not converge. Take "
+            "'ggl' or 'index2', or Radau5",
+        )
+        one_of("formulation", self.formulation, FORMULATIONS)
+
+    def system(self, model: Model) -> System:
+        """The formulation this method integrates."""
+        system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
+        if system.constraints.numel() or system.residual.numel() != system.n:
+            rows = system.residual.numel() + system.constraints.numel()
+            raise ModelError(
+                f"model '{model.name}' is overdetermined: {rows} equations for {system.n} unknowns. Dassl needs as "
+                "many equations as unknowns: leave out constraints= that follow from the others, or take Odassl."
+            )
+        return system
+
+    def stepper(
+        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
+    ) -> BdfStepper:
+        """Set up a run."""
+        from dalembert.compile.kernel import announce
+        from dalembert.compile.system import compile_system
+
+        with announce():
+            from dalembert.solvers.bdf.dense import dense_algebra
+            from dalembert.solvers.bdf.stepper import BdfStepper
+
+        compiled = compile_system(self.system(model))
+        key = ("bdf algebra", id(compiled))
+        with model.lock:
+            if key not in model.cache:
+                model.cache[key] = dense_algebra(compiled)
+        algebra = model.cache[key].fresh()
+        return BdfStepper(algebra, compiled, model, self, tolerances, max_step, max_steps, events, samples)
