@@ -76,6 +76,12 @@ def _compile(system: System) -> CompiledSystem:
     )
 
 
+def leading_port(compiled: CompiledSystem) -> Port:
+    """E alone, in the pattern's order, as a function of x and x'."""
+    system = compiled.system
+    return expression_port(system, nonzeros(system.leading), ca.vertcat(system.x, system.x_dot))
+
+
 def expression_port(
     system: System | DescriptorForm,
     expression: ca.SX,

@@ -32,6 +32,8 @@ class Statistics:
     convergence_rejections: int = 0  # steps in which Newton's method did not converge
     rhs_evaluations: int = 0
     jacobian_evaluations: int = 0
+    difference_evaluations: int = 0  # right-hand sides for Jacobians by differences, besides rhs_evaluations
+    jacobian_updates: int = 0  # new iteration matrices with the old Jacobian
     mass_evaluations: int = 0
     selectors: int = 0  # choices of the equations to be integrated
     constraint_decompositions: int = 0

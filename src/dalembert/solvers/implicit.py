@@ -7,17 +7,31 @@ import numpy as np
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import PORT, Monitor, Watched
 from dalembert.compile.ports import Port
-from dalembert.compile.system import CompiledSystem, input_port
+from dalembert.compile.system import CompiledSystem, input_port, leading_port
 from dalembert.errors import FunctionFailed, SimulationError, SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.linalg.lu import null_vector
 from dalembert.model import Model
 from dalembert.solvers import status as codes
 from dalembert.solvers.buffer import collect, new_buffer
+from dalembert.solvers.differences import differences_record
 from dalembert.solvers.events import new_scan
+from dalembert.solvers.jacobians import Jacobian
 from dalembert.solvers.method import counters
 from dalembert.solvers.ports import Ports
 
 PORTS = ("residual", "jacobian", "inputs", "events")
+
+
+def differences_of(compiled: CompiledSystem, model: Model, strategy: Jacobian, leading_apart: bool = False) -> Memory:
+    """A record of `solvers.differences` for one run; `leading_apart`: E is needed for itself."""
+    key = ("differences", id(compiled), strategy, tuple(model.inputs))
+    with model.lock:
+        if key not in model.cache:
+            leading = leading_port(compiled) if strategy.partitioned or leading_apart else None
+            address = leading.address if leading else 0
+            # the port stays alive with the record
+            model.cache[key] = (differences_record(compiled, strategy, 3 * len(model.inputs), address), leading)
+        return model.cache[key][0].fresh()
 
 
 class ImplicitStepper:

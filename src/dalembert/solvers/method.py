@@ -73,5 +73,6 @@ def counters(count: np.ndarray) -> dict[str, int]:
         "constraint_decompositions": Count.CONSTRAINT_DECOMPOSITIONS, "decompositions": Count.DECOMPOSITIONS,
         "back_substitutions": Count.BACK_SUBSTITUTIONS, "linear_solves": Count.LINEAR_SOLVES,
         "event_evaluations": Count.EVENT_EVALUATIONS, "linear_algebra_operations": Count.FLOPS,
+        "difference_evaluations": Count.DIFFERENCES, "jacobian_updates": Count.UPDATES,
     }  # fmt: skip
     return {name: int(count[place]) for name, place in names.items()}

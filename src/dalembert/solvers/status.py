@@ -33,6 +33,8 @@ class Count(enum.IntEnum):
     EVENT_EVALUATIONS = 11
     STEPS = 12  # all attempted, for the limit
     FLOPS = 13  # floating-point operations of the linear algebra
+    DIFFERENCES = 14  # residuals evaluated for Jacobians
+    UPDATES = 15  # iteration matrices with a Jacobian that was kept
 
 
 N_COUNTS = len(Count)

@@ -27,8 +27,9 @@ from dalembert.compile.kernel import call2, call3, call_port, call_reals3, devic
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
 from dalembert.solvers.buffer import buffer_type
+from dalembert.solvers.differences import ESTIMATED, EXACT, differences_at, follow, keep_inputs, new_nonzeros, update
 from dalembert.solvers.events import carry_over, scan_step, scan_type
-from dalembert.solvers.ports import evaluate, ports_type, set_inputs
+from dalembert.solvers.ports import ports_type, set_inputs
 from dalembert.solvers.records import i8
 from dalembert.solvers.status import N_COUNTS, Count
 
@@ -39,10 +40,12 @@ ROWS = MAX_ORDER + 2  # differences that an order increase to MAX_ORDER needs
 
 NEW_CONTRACTION = 100.0  # what a new matrix is taken to need: practically two iterations
 SLOWEST = 0.9  # rate of convergence
+SLOW = 0.25  # contraction beyond which a kept Jacobian is replaced
 AGEING = 2.0  # a matrix contracts less from step to step; how much, is known again after a second iteration
 SINGULAR_LIMIT = 3  # singular matrices in one step before giving up
 
 # outcomes of the corrector
+NEW, FULL = 1, 2  # what may be needed: a new Jacobian; one of which every column is looked at
 CONVERGED, DIVERGED, CANNOT_EVALUATE, STOPPED, SINGULAR_MATRIX, NO_JACOBIAN, RANK_LOST = range(7)
 
 STATE = layout(
@@ -61,6 +64,7 @@ STATE = layout(
         "predicted",  # (2 n)
         "work",
         "failed",  # (2 n): the point at which a function could not be evaluated
+        "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
     reals=[
         "t", "h", "t_end", "h_old", "c", "c_last", "c_matrix", "error_constant", "contraction", "failed_t",
@@ -70,8 +74,8 @@ STATE = layout(
         "n", "m", "n_nonzeros", "n_coefficients", "n_error", "max_order", "max_iterations", "max_steps",
         "weighted",  # errors of variables of index 2 and 3: 0 as all others, 1 by h and h², 2 not at all
         # cleared at every start:
-        "order", "order_old", "steady", "starting", "need_jacobian", "last", "singular_count", "refused", "failures",
-        "iterations",
+        "order", "order_old", "steady", "starting", "need_jacobian", "need_matrix", "last",
+        "singular_count", "refused", "failures", "iterations",
         "patience",  # steps after an error failure before the step size may grow: first the order is looked at
     ],
 )  # fmt: skip
@@ -96,7 +100,7 @@ def new_state(n: int, m: int, index: np.ndarray, n_nonzeros: int, max_order: int
             **{name: np.zeros(2 * n) for name in ("stage", "predicted", "failed")},
             **{name: np.zeros(ROWS) for name in ("psi", "alpha", "beta", "sigma", "gamma", "power")},
             "phi": np.zeros((ROWS, n)), "coefficients": np.zeros((max_order + 1, n)), "F": np.zeros(m),
-            "count": np.zeros(N_COUNTS, np.int64), "index": np.ascontiguousarray(index, np.int64),
+            "count": np.zeros(N_COUNTS, np.int64), "differences": 0, "index": np.ascontiguousarray(index, np.int64),
             **scalars, **sizes,
         },
     )  # fmt: skip
@@ -233,13 +237,33 @@ def to_prediction(state):
 
 @device
 def new_matrix(la, ports, state, t):
-    """Jacobian at the predicted point, and its factors for the current c. Returns an outcome."""
-    nonzeros = vec(la.nonzeros, state.n_nonzeros)
-    answer = evaluate(ports.jacobian, ports, t, vec(state.stage, 2 * state.n), nonzeros)
+    """Jacobian at the predicted point, and its factors for the current c. Returns an outcome.
+
+    The inputs in θ belong to time t already.
+    """
+    nonzeros, stage, d = (
+        vec(la.nonzeros, state.n_nonzeros),
+        vec(state.stage, 2 * state.n),
+        differences_at(state.differences),
+    )
+    before = d.evaluations
+    if state.need_jacobian == 0:
+        answer = update(d, ports, t, stage, nonzeros)
+        add(state, Count.UPDATES, 1)
+    else:
+        if d.kind == EXACT:
+            answer = call_port(ports.jacobian, t, stage.ctypes.data, ports.theta.ctypes.data, nonzeros.ctypes.data)
+        else:
+            answer = new_nonzeros(d, ports, t, stage, state.c, nonzeros, state.need_jacobian == FULL)
+        if answer == 0 and d.extended == 1:
+            keep_inputs(d, ports)
+            if d.followed == 0:
+                answer = follow(d, ports, t, stage, state.c, nonzeros)
+        add(state, Count.JACOBIAN, 1)
+    add(state, Count.DIFFERENCES, d.evaluations - before)
     if answer != 0:
         keep_failed(state, t)
         return STOPPED if answer == STOP else NO_JACOBIAN
-    add(state, Count.JACOBIAN, 1)
     cost = ivec(la.cost, 3)
     add(state, Count.FLOPS, cost[0] + cost[1])
     if call2(la.decompose, la.own, la.state) == 0:
@@ -248,6 +272,7 @@ def new_matrix(la, ports, state, t):
     if call_reals3(la.prepare, la.own, state.c, 0.0, 0.0) == 0:
         return SINGULAR_MATRIX
     state.need_jacobian = 0
+    state.need_matrix = 0
     state.c_matrix = state.c
     state.contraction = NEW_CONTRACTION
     return CONVERGED
@@ -306,21 +331,26 @@ def correct(la, ports, state, t):
         keep_failed(state, t)
         return STOPPED if answer == STOP else CANNOT_EVALUATE
     low = (1.0 - state.range) / (1.0 + state.range)
+    d = differences_at(state.differences)
     if state.need_jacobian == 0 and not low <= state.c / state.c_matrix <= 1.0 / low:
-        state.need_jacobian = 1
+        state.need_matrix = 1
+        state.need_jacobian = 1 - d.partitioned
     if state.c != state.c_last:
         state.contraction = NEW_CONTRACTION
-    fresh = state.need_jacobian == 1
+    fresh = state.need_jacobian
     while True:
-        if state.need_jacobian == 1:
+        if state.need_jacobian != 0 or state.need_matrix == 1:
             outcome = new_matrix(la, ports, state, t)
             if outcome != CONVERGED:
                 return outcome
         outcome = iterate(la, ports, state, t)
-        if outcome != DIVERGED or fresh:
+        if outcome != DIVERGED or fresh == (FULL if d.kind == ESTIMATED else NEW):
+            if d.partitioned == 1 and fresh == 0 and state.iterations > 1 and state.contraction > SLOW:
+                state.need_jacobian = NEW  # for the next step
             return outcome
-        fresh = True
-        state.need_jacobian = 1
+        # an old Jacobian is replaced; if a new one does not lead there, its pattern may be too small
+        fresh += 1
+        state.need_jacobian = fresh
         to_prediction(state)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.method import MethodOptions, one_of, require
 
+EXACT = Exact()
 #: in the order of the kernel's numbers
 ALGEBRAIC_ERRORS = ("full", "scaled", "excluded")
 
@@ -21,7 +23,9 @@ class BdfOptions(MethodOptions):
     )
     newton_iterations: int = 4  # at most
     newton_limit: float = 0.33  # convergence test, as a fraction of the tolerance
-    matrix_range: float = 0.0  # keep the matrix while c changes by less than (1 + range)/(1 − range); DASSL: 0.25
+    jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
+    matrix_range: float | None = None  # keep the matrix while c changes by less than (1 + range)/(1 − range); default:
+    # 0 where a new one costs no differences, otherwise 0.25 as in DASSL
 
     def __post_init__(self) -> None:
         self.coerce_numbers()
@@ -30,4 +34,18 @@ class BdfOptions(MethodOptions):
         require(1 <= self.max_order <= 5, f"max_order={self.max_order} must be between 1 and 5")
         require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
         require(self.newton_limit > 0, f"newton_limit={self.newton_limit} must be positive")
-        require(0 <= self.matrix_range < 1, f"matrix_range={self.matrix_range} must lie between 0 and 1")
+        require(
+            isinstance(self.jacobian, Jacobian),
+            f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences()",
+        )
+        require(
+            self.matrix_range is None or 0 <= self.matrix_range < 1,
+            f"matrix_range={self.matrix_range} must lie between 0 and 1",
+        )
+
+    @property
+    def range(self) -> float:
+        """`matrix_range` or its default."""
+        if self.matrix_range is not None:
+            return self.matrix_range
+        return 0.0 if isinstance(self.jacobian, Exact) or self.jacobian.partitioned else 0.25

@@ -11,7 +11,7 @@ from dalembert.compile.system import CompiledSystem
 from dalembert.model import Model
 from dalembert.solvers.bdf import core
 from dalembert.solvers.bdf.options import ALGEBRAIC_ERRORS, BdfOptions
-from dalembert.solvers.implicit import ImplicitStepper
+from dalembert.solvers.implicit import ImplicitStepper, differences_of
 from dalembert.solvers.method import Tolerances
 
 
@@ -26,6 +26,8 @@ class BdfStepper(ImplicitStepper):
 
     #: the error test covers the polynomial between the points: roots on it need not be stepped to
     interpolates = True
+    #: whether the linear algebra needs E for itself, not in c E − J only
+    leading_apart = False
 
     def __init__(
         self,
@@ -46,11 +48,13 @@ class BdfStepper(ImplicitStepper):
                 m = compiled.residual.n_out
                 model.cache[key] = core.new_state(system.n, m, system.index, int(algebra.n_nonzeros), options.max_order)
             state = model.cache[key].fresh()
+        self.differences = differences_of(compiled, model, options.jacobian, self.leading_apart)
+        state.set(differences=self.differences.address)
         super().__init__(algebra, compiled, model, state, options.max_order + 1, max_steps, events, samples)
         state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
         tested = system.n if options.algebraic_errors != "excluded" else int(np.sum(system.index == 1))
         state.set(
-            newton_limit=options.newton_limit, range=options.matrix_range, unit=np.finfo(float).eps, max_step=max_step,
+            newton_limit=options.newton_limit, range=options.range, unit=np.finfo(float).eps, max_step=max_step,
             max_steps=max_steps, max_iterations=options.newton_iterations, n_error=max(tested, 1),
             weighted=ALGEBRAIC_ERRORS.index(options.algebraic_errors),
         )  # fmt: skip
@@ -87,6 +91,8 @@ class BdfStepper(ImplicitStepper):
 
 class OverdeterminedStepper(BdfStepper):
     """A run of ODASSL: the first n equations are square, the others constraints."""
+
+    leading_apart = True
 
     def _singularity(self) -> str | None:
         """Constraints that depend on each other are behind most singular matrices."""

@@ -1,0 +1,206 @@
+"""Jacobians by differences: values, groups of columns, estimated patterns, updates, counters."""
+
+import numba as nb
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.compile.kernel import kernel
+from dalembert.compile.system import compile_system
+from dalembert.solvers.differences import differences_at, group_columns
+from dalembert.solvers.implicit import differences_of
+from dalembert.solvers.method import Tolerances
+
+STRATEGIES = [
+    da.Exact(partitioned=True),
+    da.Differences(),
+    da.Differences(partitioned=True),
+    da.GroupedDifferences(),
+    da.GroupedDifferences(partitioned=True),
+    da.GroupedDifferences(pattern="estimated"),
+    da.GroupedDifferences(pattern="estimated", partitioned=True),
+]
+
+
+@kernel(nb.int64(nb.uint64))
+def color(address):
+    d = differences_at(address)
+    group_columns(d)
+    return d.n_groups
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=repr)
+@pytest.mark.parametrize("name", ["andrews", "car_axis", "truck", "motor_pendulum"])
+def test_every_strategy_solves(name, strategy):
+    problem = da.problems.catalogue()[name]()
+    for formulation in ("ggl", "index1"):
+        method = da.Dassl(formulation=formulation, jacobian=strategy)
+        assert problem.error(problem.simulate(method=method, rtol=1e-8, atol=1e-8)) < 3e-4
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES[1:], ids=repr)
+@pytest.mark.parametrize("formulation", ["ggl", "index2"])
+def test_differences_are_the_exact_jacobian(strategy, formulation):
+    """After one step: c E − J from differences and from the graph, at the predicted point."""
+    problem = da.problems.andrews()
+    method = da.Dassl(formulation=formulation, jacobian=strategy)
+    compiled = compile_system(method.system(problem.model))
+    n = compiled.system.n
+    stepper = method.stepper(problem.model, Tolerances(np.full(n, 1e-6), np.full(n, 1e-6)), np.inf, 1, None, 1)
+    x, x_dot = np.zeros(n), np.zeros(n)
+    rng = np.random.default_rng(1)
+    x[:7], x[7:14], x_dot[:7] = problem.p0, rng.normal(size=7), rng.normal(size=7)
+    stepper.start(0.0, x, x_dot, 1.0, 1e-3)
+    stepper.advance()
+    c, theta = float(stepper.state.c_matrix), problem.model.theta()
+    rows, columns = compiled.jacobian_pattern
+    matrices = []
+    for nonzeros in (stepper.algebra.nonzeros, compiled.jacobian(1e-3, stepper.state.predicted.copy(), theta)):
+        A = np.zeros((n, n))
+        A[compiled.leading_pattern] = c * nonzeros[len(rows) :]
+        A[rows, columns] -= nonzeros[: len(rows)]
+        matrices.append(A)
+    scale = np.abs(matrices[1]).max(axis=1, keepdims=True)
+    assert np.abs(matrices[0] / scale - matrices[1] / scale).max() < 1e-3  # (17) is coarse for unknowns near zero
+
+
+def test_groups_of_the_papers_example():
+    """Equation (19): six columns in three groups."""
+    pattern = np.array(
+        [
+            [1, 0, 0, 1, 0, 0],
+            [1, 1, 1, 0, 0, 0],
+            [1, 0, 1, 0, 0, 1],
+            [0, 0, 0, 1, 1, 0],
+            [0, 1, 1, 0, 1, 0],
+            [1, 1, 0, 0, 0, 0],
+        ]
+    )
+    model = da.QuasiLinearDAE(
+        x=[f"x{i}" for i in range(1, 7)], leading=[1, 1, 1, 1, 1, 0], rhs=lambda s: [row @ s.x**2 for row in pattern]
+    )
+    compiled = compile_system(da.formulate(model))
+    record = differences_of(compiled, model, da.GroupedDifferences())
+    assert color(record.address) == 3
+    for k in range(3):
+        assert pattern[:, record.group == k].sum(axis=1).max() == 1
+
+
+def test_a_chain_needs_a_fixed_number_of_groups():
+    groups = []
+    for N in (8, 16):
+        problem = da.problems.pendulum_chain(N)
+        compiled = compile_system(da.formulate(problem.model, "index2"))
+        record = differences_of(compiled, problem.model, da.GroupedDifferences())
+        groups.append(color(record.address))
+    assert groups[0] == groups[1] < 20
+
+
+def test_counters():
+    problem = da.problems.andrews()  # ggl: 26 unknowns, of which 6 are η, whose columns are derived
+    stats = problem.simulate(method=da.Dassl(jacobian=da.Differences()), rtol=1e-6, atol=1e-6).stats
+    assert stats.difference_evaluations == 21 * stats.jacobian_evaluations
+    grouped = problem.simulate(method=da.Dassl(jacobian=da.GroupedDifferences()), rtol=1e-6, atol=1e-6).stats
+    assert grouped.accepted == stats.accepted  # the same Jacobian to the last bit
+    assert grouped.difference_evaluations < 0.7 * stats.difference_evaluations
+    kept = problem.simulate(method=da.Dassl(jacobian=da.Exact(partitioned=True)), rtol=1e-6, atol=1e-6).stats
+    assert kept.difference_evaluations == 0
+    assert kept.jacobian_updates > 0
+    assert kept.jacobian_evaluations + kept.jacobian_updates == kept.decompositions
+    assert stats.jacobian_updates == 0
+
+
+def test_nearly_linear_models_need_one_jacobian():
+    """The chain of pendulums of the paper, N = 12: only c changes."""
+    problem = da.problems.moving_chain(12)
+    stats = {
+        kept: problem.simulate(method=da.Dassl(jacobian=da.Differences(partitioned=kept)), rtol=1e-4, atol=1e-6).stats
+        for kept in (False, True)
+    }
+    assert stats[True].jacobian_evaluations <= 2
+    assert stats[False].jacobian_evaluations > 10
+
+
+def test_estimated_patterns_grow():
+    """A stiff stop between two masses is not touched at first: its columns are missing in the first pattern."""
+    model = da.EquationsOfMotion(
+        p=["l", "q"], mass=[1.0, 1.0],
+        force=lambda s: [-s.l - 1e6 * np.maximum(s.l - s.q, 0.0), -s.q + 1e6 * np.maximum(s.l - s.q, 0.0)],
+    )  # fmt: skip
+    start = dict(p0=[-1.0, 0.5], v0=[2.0, 0.0])
+    sols = [
+        da.simulate(model, (0, 3), **start, rtol=1e-7, atol=1e-7, method=da.Dassl(jacobian=strategy))
+        for strategy in (da.Exact(), da.GroupedDifferences(pattern="estimated"))
+    ]
+    np.testing.assert_allclose(sols[0].p[-1], sols[1].p[-1], atol=2e-3)
+
+
+def test_extended_updates_follow_the_inputs():
+    """Springs whose stiffness is an input, and large: ∂F/∂x swings with it."""
+    n = 6
+    model = da.EquationsOfMotion(
+        p=[f"q{i}" for i in range(n)], mass=np.ones(n), inputs={"k": lambda t: 2e4 * (1 + 0.9 * np.sin(3 * t))},
+        force=lambda s: -s.k * (s.p - np.sin(s.t)) - 400 * s.v,
+    )  # fmt: skip
+    stats = {}
+    for extended in (False, True):
+        strategy = da.Differences(partitioned=True, extended=extended)
+        sol = da.simulate(
+            model, (0, 10), p0=np.zeros(n), v0=np.ones(n), method=da.Dassl(jacobian=strategy), rtol=1e-6, atol=1e-6
+        )
+        stats[extended] = sol.stats
+    exact = da.simulate(model, (0, 10), p0=np.zeros(n), v0=np.ones(n), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(sol.p[-1], exact.p[-1], atol=1e-4)
+    assert stats[True].jacobian_evaluations < 0.5 * stats[False].jacobian_evaluations
+
+
+def test_odassl_and_implicit_equations_by_differences():
+    problem = da.problems.andrews()
+    for level in ("velocity", "acceleration"):
+        method = da.Odassl(level=level, jacobian=da.GroupedDifferences())
+        assert problem.error(problem.simulate(method=method, rtol=1e-8, atol=1e-8)) < 1e-3
+    model = da.ImplicitDAE(x=["a", "z"], residual=lambda s: [s.a_dot**3 + s.a_dot + s.z, s.z**3 + s.z - s.a])
+    sols = [
+        da.simulate(model, (0, 2), x0=[2.0, 1.0], method=da.Dassl(jacobian=j), rtol=1e-8, atol=1e-8)
+        for j in (da.Exact(), *STRATEGIES)
+    ]
+    for sol in sols:
+        np.testing.assert_allclose(sol.x[-1], sols[0].x[-1], atol=1e-5)
+
+
+def test_functions_in_python():
+    """A force that cannot be traced: differences run on its residual inside the kernel."""
+
+    def force(s):
+        return [-(float(s.x) ** 3)]
+
+    with pytest.warns(da.UntraceableWarning):
+        model = da.EquationsOfMotion(p=["x"], mass=[1.0], force=force)
+    sols = [
+        da.simulate(model, (0, 2), p0=[1.0], method=da.Dassl(jacobian=j), rtol=1e-8, atol=1e-8)
+        for j in (da.Exact(), da.Differences(), da.GroupedDifferences(pattern="estimated", partitioned=True))
+    ]
+    for sol in sols:
+        np.testing.assert_allclose(sol.p[-1], sols[0].p[-1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: da.GroupedDifferences(pattern="grph"), "did you mean 'graph'"),
+        (lambda: da.Differences(extended=True), "needs partitioned=True"),
+        (lambda: da.Exact(partitioned=1), "must be True or False"),
+        (lambda: da.Exact(extended=True), "no option 'extended'"),
+        (lambda: da.Differences(pattern="graph"), "no option 'pattern'"),
+        (lambda: da.Dassl(jacobian="exact"), r"must be Exact\(\), Differences\(\)"),
+    ],
+)
+def test_impossible_options(make, message):
+    with pytest.raises(da.OptionError, match=message):
+        make()
+
+
+def test_repr():
+    assert repr(da.Dassl(jacobian=da.GroupedDifferences(pattern="estimated"))) == (
+        "Dassl(jacobian=GroupedDifferences(pattern='estimated'))"
+    )
