@@ -22,10 +22,22 @@ from dalembert.solvers.method import Tolerances, one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.ports import Port
+    from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import System
     from dalembert.solvers.bdf.stepper import BdfStepper
 
 FORMULATIONS = ("index1", "index2", "ggl", "baumgarte")
+
+
+#: sizes, after elimination, from which sparse factors are quicker, and nonzeros in a row up to which they are
+LARGE, FEW = 40, 12
+
+
+def sparse_pays(compiled: CompiledSystem) -> bool:
+    """Whether the iteration matrix is so large and so empty that sparse factors are quicker than dense ones."""
+    n = compiled.system.n
+    nonzeros = len(compiled.jacobian_pattern[0]) + len(compiled.leading_pattern[0])
+    return n - len(compiled.eliminable) >= LARGE and nonzeros <= FEW * n
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -44,6 +56,7 @@ class Dassl(BdfOptions):
     formulation: str = "ggl"  # "index1", "index2", "ggl" or "baumgarte"
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
+    linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,6 +66,7 @@ class Dassl(BdfOptions):
             "'ggl' or 'index2', or Radau5",
         )
         one_of("formulation", self.formulation, FORMULATIONS)
+        one_of("linear_algebra", self.linear_algebra, ("auto", "dense", "sparse"))
 
     def system(self, model: Model) -> System:
         """The formulation this method integrates."""
@@ -72,14 +86,18 @@ class Dassl(BdfOptions):
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
+        compiled = compile_system(self.system(model))
+        sparse = self.linear_algebra == "sparse" or (self.linear_algebra == "auto" and sparse_pays(compiled))
         with announce():
-            from dalembert.solvers.bdf.dense import dense_algebra
             from dalembert.solvers.bdf.stepper import BdfStepper
 
-        compiled = compile_system(self.system(model))
-        key = ("bdf algebra", id(compiled))
+            if sparse:
+                from dalembert.solvers.bdf.sparse import sparse_algebra as build
+            else:
+                from dalembert.solvers.bdf.dense import dense_algebra as build
+        key = ("bdf algebra", id(compiled), sparse)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = dense_algebra(compiled)
+                model.cache[key] = build(compiled)
         algebra = model.cache[key].fresh()
         return BdfStepper(algebra, compiled, model, self, tolerances, max_step, max_steps, events, samples)
