@@ -398,3 +398,29 @@ def test_sparse_matrices_by_differences():
     for strategy in (da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated", partitioned=True)):
         method = da.Dassl(jacobian=strategy, linear_algebra="sparse")
         assert problem.error(problem.simulate(method=method, rtol=1e-8, atol=1e-8)) < 3e-4
+
+
+# -- explicit equations of motion --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("formulation", ["ggl", "index2", "index1"])
+@pytest.mark.parametrize("name", ["andrews", "car_axis", "heavy_top", "motor_pendulum"])
+def test_explicit_form(name, formulation):
+    problem = da.problems.catalogue()[name]()
+    method = da.Dassl(formulation=formulation, form="explicit")
+    system = method.system(problem.model)
+    part = system.slices["v"]
+    assert system.leading[part, part].is_constant()  # a mass matrix of one
+    assert problem.error(problem.simulate(method=method, rtol=1e-9, atol=1e-9)) < 5e-5
+
+
+def test_explicit_form_needs_a_mass_matrix():
+    with pytest.raises(da.ModelError, match="no mass matrix"):
+        da.simulate(
+            da.QuasiLinearDAE(x=["z"], rhs=lambda s: [-s.z]), (0, 1), x0=[1.0], method=da.Dassl(form="explicit")
+        )
+    massless = da.EquationsOfMotion(p=["x", "y"], mass=[1, 0], force=[0, 1], holonomic=lambda s: [s.x - s.y])
+    with pytest.raises(da.ModelError, match="is singular"):
+        da.simulate(massless, (0, 1), p0=[0, 0], method=da.Dassl(form="explicit"))
+    with pytest.raises(da.OptionError, match="did you mean 'explicit'"):
+        da.Dassl(form="explict")

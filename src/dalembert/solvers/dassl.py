@@ -14,8 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import casadi as ca
+
 from dalembert.errors import ModelError
-from dalembert.model import Model
+from dalembert.model import EquationsOfMotion, Model
 from dalembert.regularize import formulate
 from dalembert.solvers.bdf.options import BdfOptions
 from dalembert.solvers.method import Tolerances, one_of, require
@@ -56,6 +58,7 @@ class Dassl(BdfOptions):
     formulation: str = "ggl"  # "index1", "index2", "ggl" or "baumgarte"
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
+    form: str = "residual"  # of the equations of motion, M v' = …, or "explicit", v' = M⁻¹ (…)
     linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
 
     def __post_init__(self) -> None:
@@ -66,6 +69,7 @@ class Dassl(BdfOptions):
             "'ggl' or 'index2', or Radau5",
         )
         one_of("formulation", self.formulation, FORMULATIONS)
+        one_of("form", self.form, ("residual", "explicit"))
         one_of("linear_algebra", self.linear_algebra, ("auto", "dense", "sparse"))
 
     def system(self, model: Model) -> System:
@@ -77,7 +81,19 @@ class Dassl(BdfOptions):
                 f"model '{model.name}' is overdetermined: {rows} equations for {system.n} unknowns. Dassl needs as "
                 "many equations as unknowns: leave out constraints= that follow from the others, or take Odassl."
             )
-        return system
+        return system if self.form == "residual" else self._explicit(model, system)
+
+    def _explicit(self, model: Model, system: System) -> System:
+        if not isinstance(model, EquationsOfMotion):
+            raise ModelError(f"model '{model.name}' has no mass matrix: form='explicit' is for EquationsOfMotion")
+        M = ca.sparsify(model.graph.value("mass"))
+        if ca.sprank(M) < M.shape[0]:
+            raise ModelError(f"the mass matrix of model '{model.name}' is singular: form='explicit' needs its inverse")
+        key = ("explicit", id(system))
+        with model.lock:
+            if key not in model.cache:
+                model.cache[key] = system.explicit()
+            return model.cache[key]
 
     def stepper(
         self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int

@@ -42,8 +42,17 @@ def _geoms(quick: bool) -> Iterator[Section]:
     return sections(quick)
 
 
+def _corrector(quick: bool) -> Iterator[Section]:
+    from .reproduce_corrector import sections
+
+    return sections(quick)
+
+
 #: Reproductions by the name of the paper's method.
-REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {"geoms": _geoms}
+REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {
+    "geoms": _geoms,
+    "corrector": _corrector,
+}
 
 
 def reproduce(name: str, *, quick: bool = False) -> Iterator[Section]:
