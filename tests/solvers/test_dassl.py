@@ -350,3 +350,77 @@ def test_large_systems_use_lapack():
         sol = problem.simulate(method=da.Dassl(formulation=formulation), rtol=1e-8, atol=1e-8)
         reference = problem.simulate(method=da.Radau5(), rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(sol.p[-1], reference.p[-1], atol=1e-4)
+
+
+# -- sparse matrices ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("name", ["andrews", "car_axis", "motor_pendulum", "truck", "rolling_disc"])
+def test_sparse_and_dense_matrices_agree(name, formulation):
+    problem = da.problems.catalogue()[name]()
+    dense, sparse = (
+        problem.simulate(method=da.Dassl(formulation=formulation, linear_algebra=how), rtol=1e-7, atol=1e-7)
+        for how in ("dense", "sparse")
+    )
+    assert problem.error(sparse) < max(2e-3, 20 * problem.error(dense))
+    # rounding errors decide some steps; the work is the same
+    assert abs(sparse.stats.accepted - dense.stats.accepted) < 0.2 * dense.stats.accepted
+
+
+def test_large_systems_are_sparse_by_themselves():
+    problem = da.problems.pendulum_chain(12, t_end=0.3)
+    results, seen = {}, {}
+    for how in ("auto", "dense", "sparse"):
+        method = da.Dassl(linear_algebra=how)
+        results[how] = problem.simulate(method=method, rtol=1e-7, atol=1e-7)
+        n = method.system(problem.model).n
+        stepper = method.stepper(problem.model, Tolerances(np.ones(n), np.ones(n)), np.inf, 1, None, 1)
+        seen[how] = "lower" in stepper.algebra.dtype.names
+    assert seen == {"auto": True, "dense": False, "sparse": True}
+    np.testing.assert_allclose(results["auto"].p[-1], results["dense"].p[-1], atol=1e-6)
+    np.testing.assert_array_equal(results["auto"].p[-1], results["sparse"].p[-1])
+
+
+def test_singular_sparse_matrices_are_named():
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1, 2 * (s.x**2 + s.y**2 - 1)], lam=["rod", "same rod"],
+    )  # fmt: skip
+    with pytest.raises(da.SingularMatrix, match=r"(same )?rod"):
+        da.simulate(model, (0, 1), p0=[1, 0], method=da.Dassl(linear_algebra="sparse"))
+    with pytest.raises(da.OptionError, match="did you mean 'sparse'"):
+        da.Dassl(linear_algebra="sparce")
+
+
+def test_sparse_matrices_by_differences():
+    problem = da.problems.andrews()
+    for strategy in (da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated", partitioned=True)):
+        method = da.Dassl(jacobian=strategy, linear_algebra="sparse")
+        assert problem.error(problem.simulate(method=method, rtol=1e-8, atol=1e-8)) < 3e-4
+
+
+# -- explicit equations of motion --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("formulation", ["ggl", "index2", "index1"])
+@pytest.mark.parametrize("name", ["andrews", "car_axis", "heavy_top", "motor_pendulum"])
+def test_explicit_form(name, formulation):
+    problem = da.problems.catalogue()[name]()
+    method = da.Dassl(formulation=formulation, form="explicit")
+    system = method.system(problem.model)
+    part = system.slices["v"]
+    assert system.leading[part, part].is_constant()  # a mass matrix of one
+    assert problem.error(problem.simulate(method=method, rtol=1e-9, atol=1e-9)) < 5e-5
+
+
+def test_explicit_form_needs_a_mass_matrix():
+    with pytest.raises(da.ModelError, match="no mass matrix"):
+        da.simulate(
+            da.QuasiLinearDAE(x=["z"], rhs=lambda s: [-s.z]), (0, 1), x0=[1.0], method=da.Dassl(form="explicit")
+        )
+    massless = da.EquationsOfMotion(p=["x", "y"], mass=[1, 0], force=[0, 1], holonomic=lambda s: [s.x - s.y])
+    with pytest.raises(da.ModelError, match="is singular"):
+        da.simulate(massless, (0, 1), p0=[0, 0], method=da.Dassl(form="explicit"))
+    with pytest.raises(da.OptionError, match="did you mean 'explicit'"):
+        da.Dassl(form="explict")

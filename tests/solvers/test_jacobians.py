@@ -204,3 +204,24 @@ def test_repr():
     assert repr(da.Dassl(jacobian=da.GroupedDifferences(pattern="estimated"))) == (
         "Dassl(jacobian=GroupedDifferences(pattern='estimated'))"
     )
+
+
+@pytest.mark.parametrize("name", ["andrews", "car_axis", "truck", "motor_pendulum"])
+def test_radau5_by_differences(name):
+    problem = da.problems.catalogue()[name]()
+    for formulation in ("ggl", "index1"):
+        exact = problem.simulate(method=da.Radau5(formulation=formulation), rtol=1e-7, atol=1e-7).stats
+        for strategy in (da.Differences(), da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated")):
+            method = da.Radau5(formulation=formulation, jacobian=strategy)
+            sol = problem.simulate(method=method, rtol=1e-7, atol=1e-7)
+            assert problem.error(sol) < 3e-4
+            assert sol.stats.accepted < 1.3 * exact.accepted + 5
+            assert sol.stats.difference_evaluations > sol.stats.jacobian_evaluations
+    assert exact.difference_evaluations == 0
+
+
+def test_radau5_keeps_parts_anyway():
+    with pytest.raises(da.OptionError, match="partitioned= has no place"):
+        da.Radau5(jacobian=da.Differences(partitioned=True))
+    with pytest.raises(da.OptionError, match="must be Exact"):
+        da.Radau5(jacobian="exact")

@@ -6,6 +6,8 @@ from typer.testing import CliRunner
 from dalembert import studies
 from dalembert.cli import app
 from dalembert.errors import OptionError
+from dalembert.solvers import Dassl
+from dalembert.studies import reproduce_corrector
 from dalembert.studies.reproduce_geoms import COUNTERS, PUBLISHED, SELECTORS, counters
 
 PNG = b"\x89PNG"
@@ -77,3 +79,39 @@ def test_the_quick_reproduction_of_mexx():
     assert ["5", "roots", "were", "found."] in [line[:4] for line in lines]
     for title in (*(f"Table 5.{k}" for k in range(1, 7)), "Section 5.2", "Section 5.4", "reconstruction"):
         assert title in result.stdout
+
+
+def test_corrector_prints_published_and_own_numbers_and_draws(tmp_path):
+    result = run("reproduce", "corrector", "--quick", "--plot", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "Table 2" in result.stdout
+    assert "Figure 7" in result.stdout
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert sum(line[:1] in (["12"], ["14"]) for line in lines) == 8
+    assert (tmp_path / "figure_7.png").read_bytes().startswith(PNG)
+
+
+def test_kept_jacobians_save_evaluations_as_published():
+    """Not the counters, which depend on unpublished start values: fewer Jacobians, by the same factor or more."""
+    for grouped in (False, True):
+        counts = []
+        for extended in (False, True):
+            method = Dassl(jacobian=reproduce_corrector.strategy(grouped, "extended" if extended else ""))
+            ours = reproduce_corrector.run(reproduce_corrector.chain(12, t_end=100.0), method, 1e-4, 1e-6)
+            counts.append(ours["#Je"])
+        standard, kept = (reproduce_corrector.TABLE_2[12, grouped, e][1] for e in (False, True))
+        assert counts[0] / counts[1] > 0.9 * standard / kept
+
+
+def test_the_chain_with_an_input_is_the_test_problem():
+    problem = reproduce_corrector.chain(12)
+    solution = problem.simulate(rtol=1e-8, atol=1e-8)
+    assert problem.error(solution) < 1e-5
+
+
+def test_times_of_jacobians_are_all_counted():
+    problem = reproduce_corrector.chain(4, t_end=20.0)
+    method = Dassl(jacobian=reproduce_corrector.strategy(False, "extended"))
+    jacobians, updates = reproduce_corrector.jacobian_times(problem, method, 1e-4, 1e-6)
+    stats = problem.simulate(method=method, rtol=1e-4, atol=1e-6).stats
+    assert (len(jacobians), len(updates)) == (stats.jacobian_evaluations, stats.jacobian_updates)

@@ -71,6 +71,22 @@ class System:
             constraint_names=(),
         )
 
+    def explicit(self) -> System:
+        """The same with equations of motion v' = M⁻¹ (…) in place of M v' = …: a mass matrix of one, fuller rows."""
+        part = self.slices["v"]
+        rows = self.residual[part]
+        M = -ca.jacobian(rows, self.x_dot[part])
+        forces = ca.substitute(rows, self.x_dot[part], ca.SX.zeros(M.shape[0]))
+        rows = ca.solve(M, forces) - self.x_dot[part]
+        residual = ca.vertcat(self.residual[: part.start], rows, self.residual[part.stop :])
+        J = ca.vertcat(self.jacobian[: part.start, :], ca.jacobian(rows, self.x), self.jacobian[part.stop :, :])
+        return replace(
+            self,
+            residual=ca.densify(residual),
+            jacobian=ca.sparsify(J),
+            leading=-ca.sparsify(ca.jacobian(residual, self.x_dot)),
+        )
+
     def eliminable(self, pattern: tuple[np.ndarray, np.ndarray] | None = None) -> list[tuple[int, int]]:
         """Pairs (row, variable) of equations x_j' = k_i in which k_i contains no eliminated variable.
 

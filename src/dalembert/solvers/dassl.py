@@ -14,18 +14,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import casadi as ca
+
 from dalembert.errors import ModelError
-from dalembert.model import Model
+from dalembert.model import EquationsOfMotion, Model
 from dalembert.regularize import formulate
 from dalembert.solvers.bdf.options import BdfOptions
 from dalembert.solvers.method import Tolerances, one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.ports import Port
+    from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import System
     from dalembert.solvers.bdf.stepper import BdfStepper
 
 FORMULATIONS = ("index1", "index2", "ggl", "baumgarte")
+
+
+#: sizes, after elimination, from which sparse factors are quicker, and nonzeros in a row up to which they are
+LARGE, FEW = 40, 12
+
+
+def sparse_pays(compiled: CompiledSystem) -> bool:
+    """Whether the iteration matrix is so large and so empty that sparse factors are quicker than dense ones."""
+    n = compiled.system.n
+    nonzeros = len(compiled.jacobian_pattern[0]) + len(compiled.leading_pattern[0])
+    return n - len(compiled.eliminable) >= LARGE and nonzeros <= FEW * n
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -44,6 +58,8 @@ class Dassl(BdfOptions):
     formulation: str = "ggl"  # "index1", "index2", "ggl" or "baumgarte"
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
+    form: str = "residual"  # of the equations of motion, M v' = …, or "explicit", v' = M⁻¹ (…)
+    linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,6 +69,8 @@ class Dassl(BdfOptions):
             "'ggl' or 'index2', or Radau5",
         )
         one_of("formulation", self.formulation, FORMULATIONS)
+        one_of("form", self.form, ("residual", "explicit"))
+        one_of("linear_algebra", self.linear_algebra, ("auto", "dense", "sparse"))
 
     def system(self, model: Model) -> System:
         """The formulation this method integrates."""
@@ -63,7 +81,19 @@ class Dassl(BdfOptions):
                 f"model '{model.name}' is overdetermined: {rows} equations for {system.n} unknowns. Dassl needs as "
                 "many equations as unknowns: leave out constraints= that follow from the others, or take Odassl."
             )
-        return system
+        return system if self.form == "residual" else self._explicit(model, system)
+
+    def _explicit(self, model: Model, system: System) -> System:
+        if not isinstance(model, EquationsOfMotion):
+            raise ModelError(f"model '{model.name}' has no mass matrix: form='explicit' is for EquationsOfMotion")
+        M = ca.sparsify(model.graph.value("mass"))
+        if ca.sprank(M) < M.shape[0]:
+            raise ModelError(f"the mass matrix of model '{model.name}' is singular: form='explicit' needs its inverse")
+        key = ("explicit", id(system))
+        with model.lock:
+            if key not in model.cache:
+                model.cache[key] = system.explicit()
+            return model.cache[key]
 
     def stepper(
         self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
@@ -72,14 +102,18 @@ class Dassl(BdfOptions):
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
+        compiled = compile_system(self.system(model))
+        sparse = self.linear_algebra == "sparse" or (self.linear_algebra == "auto" and sparse_pays(compiled))
         with announce():
-            from dalembert.solvers.bdf.dense import dense_algebra
             from dalembert.solvers.bdf.stepper import BdfStepper
 
-        compiled = compile_system(self.system(model))
-        key = ("bdf algebra", id(compiled))
+            if sparse:
+                from dalembert.solvers.bdf.sparse import sparse_algebra as build
+            else:
+                from dalembert.solvers.bdf.dense import dense_algebra as build
+        key = ("bdf algebra", id(compiled), sparse)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = dense_algebra(compiled)
+                model.cache[key] = build(compiled)
         algebra = model.cache[key].fresh()
         return BdfStepper(algebra, compiled, model, self, tolerances, max_step, max_steps, events, samples)

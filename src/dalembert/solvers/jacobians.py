@@ -1,7 +1,8 @@
 """How implicit methods get the Jacobian of their equations: exact, or by differences of the residual.
 
 Automatic differentiation is exact and usually quicker. Differences serve models whose residual is all there is, and
-comparisons with codes that work in this way [1]_. Options objects for `jacobian=` of `Dassl`.
+comparisons with codes that work in this way [1]_. Options objects for `jacobian=` of `Dassl`, `Odassl` and `Radau5`
+(`Geoms` decides on the rank of constraints and needs exact ones).
 
 References
 ----------
@@ -44,6 +45,9 @@ class Exact(Jacobian):
 
     def __post_init__(self) -> None:
         self.check()
+
+
+EXACT = Exact()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -54,8 +54,19 @@ def _hem5(quick: bool) -> Iterator[Section]:
     return sections(quick)
 
 
+def _corrector(quick: bool) -> Iterator[Section]:
+    from .reproduce_corrector import sections
+
+    return sections(quick)
+
+
 #: Reproductions by the name of the paper's method.
-REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {"geoms": _geoms, "hem5": _hem5, "mexx": _mexx}
+REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {
+    "geoms": _geoms,
+    "mexx": _mexx,
+    "hem5": _hem5,
+    "corrector": _corrector,
+}
 
 
 def reproduce(name: str, *, quick: bool = False) -> Iterator[Section]:

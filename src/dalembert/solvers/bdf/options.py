@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.solvers.jacobians import Exact, Jacobian
+from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
 from dalembert.solvers.method import MethodOptions, one_of, require
 
-EXACT = Exact()
 #: in the order of the kernel's numbers
 ALGEBRAIC_ERRORS = ("full", "scaled", "excluded")
 

@@ -28,6 +28,7 @@ from dalembert.compile.kernel import call2, call3, call_port, call_reals3, devic
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
 from dalembert.solvers.buffer import buffer_type
+from dalembert.solvers.differences import ESTIMATED, EXACT, differences_at, new_nonzeros
 from dalembert.solvers.events import carry_over, scan_step, scan_type
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate, ports_type, set_inputs
@@ -73,11 +74,13 @@ STATE = layout(
         "inputs",  # u, u', u'' at the three stages
         "error", "correction",
         "failed",  # (2 n): the stage at which a function could not be evaluated
+        "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
     reals=["t", "h", "t_end", "h_old", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
     wholes=[
         "n", "m", "n_nonzeros", "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last",
         "singular_count", "have_history", "refused", "iterations", "convergence_failed",
+        "look_again",  # the pattern of estimated differences may be too small
     ],
 )  # fmt: skip
 FLAGS = STATE.names[STATE.names.index("first") :]
@@ -125,7 +128,7 @@ def new_state(n: int, index: np.ndarray, algebraic: np.ndarray, n_nonzeros: int,
         coefficients=np.zeros((4, n)), count=np.zeros(N_COUNTS, np.int64), index=np.ascontiguousarray(index, np.int64),
         algebraic=np.ascontiguousarray(algebraic, np.int64), Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
         F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
-        inputs=np.zeros((3, n_inputs)),
+        inputs=np.zeros((3, n_inputs)), differences=0,
     )  # fmt: skip
     return Memory(STATE, {**vectors, **scalars, **arrays, "n": n, "m": m, "n_nonzeros": n_nonzeros})
 
@@ -258,7 +261,16 @@ def choose_matrix_point(state, control):
 def new_jacobian(la, ports, state, t):
     """Evaluate at the point in `stage`. Returns 0 or a code of `status`."""
     stage, nonzeros = vec(state.stage, 2 * state.n), vec(la.nonzeros, state.n_nonzeros)
-    answer = evaluate(ports.jacobian, ports, t, stage, nonzeros)
+    d = differences_at(state.differences)
+    if d.kind == EXACT:
+        answer = evaluate(ports.jacobian, ports, t, stage, nonzeros)
+    else:
+        before = d.evaluations
+        answer = set_inputs(ports, t, stage)
+        if answer == 0:
+            answer = new_nonzeros(d, ports, t, stage, 0.0, nonzeros, state.look_again == 1)
+        state.look_again = 0
+        add(state, Count.DIFFERENCES, d.evaluations - before)
     if answer != 0:
         keep_failed(state, t)
         return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
@@ -503,6 +515,9 @@ def shrink_after_failure(state, factor):
     state.convergence_failed = 1
     add(state, Count.CONVERGENCE_REJECTIONS, 1)
     reject(state)
+    if differences_at(state.differences).kind == ESTIMATED:
+        state.look_again = 1
+        state.need_jacobian = 1
 
 
 @device

@@ -9,7 +9,8 @@ from dalembert.compile.monitor import CALL2, CALL3, CALL_REALS3
 from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem
 from dalembert.model import Model
-from dalembert.solvers.implicit import ImplicitStepper
+from dalembert.solvers.implicit import ImplicitStepper, differences_of
+from dalembert.solvers.jacobians import EXACT, Jacobian
 from dalembert.solvers.method import Tolerances, first_step_guess
 from dalembert.solvers.radau import core
 
@@ -35,6 +36,7 @@ class RadauStepper(ImplicitStepper):
         control: core.Control,
         events: Port | None,
         samples: int,
+        jacobian: Jacobian = EXACT,
     ):
         system = compiled.system
         key = ("radau state", id(compiled))
@@ -46,6 +48,8 @@ class RadauStepper(ImplicitStepper):
             state = model.cache[key].fresh()
         super().__init__(algebra, compiled, model, state, 4, control.max_steps, events, samples)
         self.control = control
+        self.differences = differences_of(compiled, model, jacobian, leading_apart=jacobian is not EXACT)
+        state.set(differences=self.differences.address)
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
         state.atol[:] = tolerances.atol * state.rtol / tolerances.rtol
