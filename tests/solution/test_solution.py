@@ -87,7 +87,7 @@ def test_quasi_linear_has_x_only():
     )  # fmt: skip
     assert sol.x.tolist() == [[1.0, 2.0]]
     assert sol["B"].tolist() == [2.0]
-    with pytest.raises(AttributeError, match="QuasiLinearDAE: it has no 'lam'; its unknowns are in x"):
+    with pytest.raises(AttributeError, match="DAE: it has no 'lam'; its unknowns are in x"):
         _ = sol.lam
     assert sol.at(0.0)["A"] == 1.0
 

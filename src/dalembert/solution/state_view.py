@@ -54,7 +54,8 @@ class StateView:
 
     def _vector(self, kind: str) -> np.ndarray:
         if "x" in self._slices:
-            raise AttributeError(f"the model is no EquationsOfMotion: it has no '{kind}'; its unknowns are in x")
+            kinds = "QuasiLinearDAE or ImplicitDAE"
+            raise AttributeError(f"the model is a {kinds}: it has no '{kind}'; its unknowns are in x")
         return self.x[..., self._slices.get(kind, slice(0, 0))]
 
     @property
