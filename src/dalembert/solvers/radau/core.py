@@ -72,15 +72,20 @@ STATE = layout(
         "Z", "W", "F", "R", "D",
         "stage",  # (2 n): x and x' of a stage
         "inputs",  # u, u', u'' at the three stages
+        "F_here", "rate_here",  # the residual at the current point, and the x' it was evaluated with
+        "e_row", "e_column",  # of the nonzeros of E
         "error", "correction",
         "failed",  # (2 n): the stage at which a function could not be evaluated
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
     reals=["t", "h", "t_end", "h_old", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
     wholes=[
-        "n", "m", "n_nonzeros", "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last",
+        "n", "m", "n_nonzeros", "n_e",
+        "constant",  # E does not change
+        "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last",
         "singular_count", "have_history", "refused", "iterations", "convergence_failed",
         "look_again",  # the pattern of estimated differences may be too small
+        "have_here",  # F_here belongs to the current point
     ],
 )  # fmt: skip
 FLAGS = STATE.names[STATE.names.index("first") :]
@@ -118,19 +123,21 @@ class Control(NamedTuple):
 control_type = record(Control)
 
 
-def new_state(n: int, index: np.ndarray, algebraic: np.ndarray, n_nonzeros: int, n_inputs: int) -> Memory:
-    """Work space for n unknowns of the given indices; `algebraic` is a mask of the equations, at least n. `n_inputs`
-    counts inputs and their derivatives."""
-    m = len(algebraic)
+def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
+    """Work space for a compiled system; `n_inputs` counts inputs and their derivatives."""
+    system, (e_row, e_column) = compiled.system, compiled.leading_pattern
+    n, m, index, algebraic = system.n, len(system.equations), system.index, ~system.differential_equations
     vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
     scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64 or name == "monitor"}
     arrays = dict(
         coefficients=np.zeros((4, n)), count=np.zeros(N_COUNTS, np.int64), index=np.ascontiguousarray(index, np.int64),
         algebraic=np.ascontiguousarray(algebraic, np.int64), Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
         F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
-        inputs=np.zeros((3, n_inputs)), differences=0,
+        inputs=np.zeros((3, n_inputs)), differences=0, F_here=np.zeros(m), rate_here=np.zeros(n),
+        e_row=np.ascontiguousarray(e_row, np.int64), e_column=np.ascontiguousarray(e_column, np.int64),
     )  # fmt: skip
-    return Memory(STATE, {**vectors, **scalars, **arrays, "n": n, "m": m, "n_nonzeros": n_nonzeros})
+    sizes = dict(n=n, m=m, n_nonzeros=n_nonzeros, n_e=len(e_row), constant=int(system.leading_is_constant))
+    return Memory(STATE, {**vectors, **scalars, **arrays, **sizes})
 
 
 @device
@@ -405,11 +412,29 @@ def error_norm(state):
 
 
 @device
-def filtered(la, ports, state):
-    """error = (γ/h E − J)⁻¹ F at the point in `stage`. Returns the status of the port."""
-    F = mat(state.F, 3, state.m)
-    answer = evaluate(ports.residual, ports, state.t, vec(state.stage, 2 * state.n), F[0])
-    add(state, Count.RHS, 1)
+def residual_here(la, state):
+    """F_0 at the current point with the x' in `stage`, from the residual that is known there: F = k − E x'. What the
+    correction of the constraints changed since is far below the error that is estimated."""
+    n, n_e = state.n, state.n_e
+    F, known, rate = mat(state.F, 3, state.m), vec(state.F_here, state.m), vec(state.rate_here, n)
+    stage, nonzeros = vec(state.stage, 2 * n), vec(la.nonzeros, state.n_nonzeros)
+    row, column, first = ivec(state.e_row, n_e), ivec(state.e_column, n_e), state.n_nonzeros - n_e
+    for i in range(state.m):
+        F[0, i] = known[i]
+    for k in range(n_e):
+        j = column[k]
+        F[0, row[k]] += nonzeros[first + k] * (rate[j] - stage[n + j])
+
+
+@device
+def filtered(la, ports, state, here):
+    """error = (γ/h E − J)⁻¹ F at the point in `stage`; `here`: the current one. Returns the status of the port."""
+    F, answer = mat(state.F, 3, state.m), 0
+    if here and state.have_here == 1 and (state.constant == 1 or state.jacobian_is_here == 1):
+        residual_here(la, state)
+    else:
+        answer = evaluate(ports.residual, ports, state.t, vec(state.stage, 2 * state.n), F[0])
+        add(state, Count.RHS, 1)
     if answer == 0:
         satisfy_constraints(state)
         call3(la.solve_real, la.own, state.F, state.error)
@@ -428,7 +453,7 @@ def estimate_error(la, ports, state):
     for i in range(n):
         stage[i] = x[i]
         stage[n + i] = -over_h * (ERR[0] * Z[i, 0] + ERR[1] * Z[i, 1] + ERR[2] * Z[i, 2])
-    answer = filtered(la, ports, state)
+    answer = filtered(la, ports, state, True)
     if answer != 0:
         keep_failed(state, state.t)
         return -2.0 if answer == STOP else -1.0
@@ -436,7 +461,7 @@ def estimate_error(la, ports, state):
     if norm >= 1.0 and (state.first == 1 or state.rejected == 1):
         for i in range(n):
             stage[i] = x[i] + error[i]
-        answer = filtered(la, ports, state)
+        answer = filtered(la, ports, state, False)
         if answer == STOP:
             return -2.0
         if answer == 0:
@@ -538,6 +563,8 @@ def correct_constraints(la, ports, state, control, fresh):
     the residuals are small.
     """
     n, Z, F, correction = state.n, mat(state.Z, state.n, 3), mat(state.F, 3, state.m), vec(state.correction, state.n)
+    stage, known, rate = vec(state.stage, 2 * n), vec(state.F_here, state.m), vec(state.rate_here, n)
+    state.have_here = 0
     for _ in range(control.corrections):
         t = set_stage(state, 2)
         if evaluate(ports.residual, ports, t, vec(state.stage, 2 * n), F[0]) != 0:
@@ -547,6 +574,10 @@ def correct_constraints(la, ports, state, control, fresh):
             return
         for i in range(n):
             Z[i, 2] += correction[i]
+            rate[i] = stage[n + i]
+        for i in range(state.m):
+            known[i] = F[0, i]
+        state.have_here = 1
         if fresh == 1 or OLD_CONTRACTION * largest_algebraic(state, 0) <= control.corrected:
             return
 

@@ -38,13 +38,10 @@ class RadauStepper(ImplicitStepper):
         samples: int,
         jacobian: Jacobian = EXACT,
     ):
-        system = compiled.system
         key = ("radau state", id(compiled))
         with model.lock:
             if key not in model.cache:
-                equations = ~system.differential_equations
-                n_inputs = 3 * len(model.inputs)
-                model.cache[key] = core.new_state(system.n, system.index, equations, int(algebra.n_nonzeros), n_inputs)
+                model.cache[key] = core.new_state(compiled, int(algebra.n_nonzeros), 3 * len(model.inputs))
             state = model.cache[key].fresh()
         super().__init__(algebra, compiled, model, state, 4, control.max_steps, events, samples)
         self.control = control
