@@ -100,11 +100,13 @@ def address_of(compiled: Any) -> int:
     return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
 
-def kernel(signature: Any) -> Callable[[Callable], Any]:
+def kernel(signature: Any, name: str = "") -> Callable[[Callable], Any]:
     """Compile a function for `signature` at once, without the GIL, or load it from the disk cache.
 
     Like `njit(signature, cache=True, nogil=True, error_model="numpy")`, but the cache sees changes of every file that
-    kernels are made of (see `kernel_cache`). The user is told once when compiling is necessary.
+    kernels are made of (see `kernel_cache`). The user is told once when compiling is necessary. A function made within
+    another one, from device functions that differ from call to call, needs a `name` by which the cache tells them
+    apart.
     """
 
     def decorate(function: Callable) -> Any:
@@ -113,7 +115,7 @@ def kernel(signature: Any) -> Callable[[Callable], Any]:
             dispatcher.enable_caching()
         else:
             try:
-                dispatcher._cache = KernelCache(function, _tell)
+                dispatcher._cache = KernelCache(function, _tell, name)
             except OSError:  # no place for a cache: compile in every process
                 _tell()
         dispatcher.compile(signature)

@@ -82,15 +82,21 @@ class _Implementation(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """The cache of one kernel. `on_miss` is called before the kernel has to be compiled."""
+    """The cache of one kernel. `on_miss` is called before the kernel has to be compiled; `name` stands for what the
+    function encloses, which numba could not recognize in another process if it is a function itself."""
 
     _impl_class = _Implementation
 
-    def __init__(self, function, on_miss):
+    def __init__(self, function, on_miss, name=""):
         if _directory() is None or not os.path.exists(inspect.getfile(function)):
             raise OSError("there is no place, or no source file, for a cache")
         super().__init__(function)
-        self._on_miss = on_miss
+        self._on_miss, self._name = on_miss, name
+
+    def _index_key(self, sig, codegen):
+        if not self._name:
+            return super()._index_key(sig, codegen)
+        return sig, codegen.magic_tuple(), (self._py_func.__qualname__, self._name)
 
     def load_overload(self, sig, target_context):
         try:

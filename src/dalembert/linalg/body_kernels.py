@@ -40,86 +40,37 @@ def addresses(way: int, n: int, m: int, f: int) -> tuple[int, int, int]:
 
 @functools.cache
 def _kernels(way: int, size: tuple[int, int, int]) -> tuple[Any, Any, Any]:
-    if way == DEFINITE:
-        return _definite(*size)
-    if way == NEARLY:
-        return _nearly(*size)
-    return _joint(*size) if way == JOINT else _general(*size)
+    if way == GENERAL:
+        return _general(*size)
+    functions = {
+        DEFINITE: (body_definite.eliminate_definite, body_definite.forward_definite, body_definite.backward_definite),
+        NEARLY: (body_definite.eliminate_nearly, body_definite.forward_nearly, body_definite.backward_nearly),
+        JOINT: (body_joint.eliminate_joint, body_joint.forward_joint, body_joint.backward_joint),
+    }[way]
+    return _of_functions(*functions, f"{way} {size}", *size)
 
 
-def _definite(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
+def _of_functions(down: Any, carry: Any, rise: Any, name: str, n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
     """For any size if n0 = 0."""
 
-    @kernel(i8(u8, u8))
+    @kernel(i8(u8, u8), name=name)
     def eliminate(own, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        return body_definite.eliminate_definite(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
+        return down(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
 
-    @kernel(i8(u8, u8, u8))
+    @kernel(i8(u8, u8, u8), name=name)
     def forward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        body_definite.forward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        carry(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
-    @kernel(i8(u8, u8, u8))
+    @kernel(i8(u8, u8, u8), name=name)
     def backward(own, x, row):
         of = ivec(row, COLUMNS)
         n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        body_definite.backward_definite(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
-        return 0
-
-    return eliminate, forward, backward
-
-
-def _joint(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
-    """For any size if n0 = 0."""
-
-    @kernel(i8(u8, u8))
-    def eliminate(own, row):
-        of = ivec(row, COLUMNS)
-        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        return body_joint.eliminate_joint(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
-
-    @kernel(i8(u8, u8, u8))
-    def forward(own, x, row):
-        of = ivec(row, COLUMNS)
-        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        body_joint.forward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
-        return 0
-
-    @kernel(i8(u8, u8, u8))
-    def backward(own, x, row):
-        of = ivec(row, COLUMNS)
-        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        body_joint.backward_joint(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
-        return 0
-
-    return eliminate, forward, backward
-
-
-def _nearly(n0: int, m0: int, f0: int) -> tuple[Any, Any, Any]:
-    """For any size if n0 = 0."""
-
-    @kernel(i8(u8, u8))
-    def eliminate(own, row):
-        of = ivec(row, COLUMNS)
-        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        return body_definite.eliminate_nearly(vec(own, n * n), vec(own + 8 * of[UP], f * f), n, m, f)
-
-    @kernel(i8(u8, u8, u8))
-    def forward(own, x, row):
-        of = ivec(row, COLUMNS)
-        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        body_definite.forward_nearly(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
-        return 0
-
-    @kernel(i8(u8, u8, u8))
-    def backward(own, x, row):
-        of = ivec(row, COLUMNS)
-        n, m, f = (n0, m0, f0) if n0 > 0 else (of[N], of[M], of[F])
-        body_definite.backward_nearly(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
+        rise(vec(own, n * n), vec(x, n + m), vec(x + 8 * of[ABOVE], f), n, m, f)
         return 0
 
     return eliminate, forward, backward

@@ -85,20 +85,15 @@ class Geoms(RadauOptions):
         compiled = compile_system(self.system(model))
         with announce():
             from dalembert.solvers.radau import partitioned, projected
+            from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
 
-            if partitioned.applies_to(compiled.system, self):
-                from dalembert.solvers.radau.partitioned_kernels import ADDRESSES
-
-                build = partitioned.partitioned_algebra
-            else:
-                from dalembert.solvers.radau.projected_kernels import ADDRESSES
-
-                build = projected.projected_algebra
+            way = partitioned if partitioned.applies_to(compiled.system, self) else projected
+            kernels = addresses(way)
         key = ("projected algebra", id(compiled), self)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = build(compiled, self, ADDRESSES)
+                model.cache[key] = way.algebra(compiled, self, kernels)
             algebra = model.cache[key].fresh()
         # before it is corrected a point may hide that constraints are redundant: with the SVD the old blocks always
         # correct it

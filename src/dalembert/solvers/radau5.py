@@ -77,15 +77,16 @@ class Radau5(RadauOptions):
         from dalembert.compile.system import compile_system
 
         with announce():
-            from dalembert.solvers.radau.dense import dense_algebra
-            from dalembert.solvers.radau.dense_kernels import ADDRESSES
+            from dalembert.solvers.radau import dense
+            from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.stepper import RadauStepper
 
+            kernels = addresses(dense)
         compiled = compile_system(self.system(model))
         key = ("dense algebra", id(compiled))
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = dense_algebra(compiled, ADDRESSES)
+                model.cache[key] = dense.dense_algebra(compiled, kernels)
         control = self.control(tolerances, max_step, max_steps)
         algebra = model.cache[key].fresh()
         return RadauStepper(algebra, compiled, model, tolerances, control, events, samples, self.jacobian)

@@ -69,7 +69,7 @@ def applies_to(system, options) -> bool:
     )
 
 
-def partitioned_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
+def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
     """Set up for a compiled projected system; `options` are those of `Geoms`, `addresses` those of the kernels."""
     blocks, n, m = compiled.system.blocks, compiled.system.n, len(compiled.system.equations)
     n_p, n_r, n_1, n_3 = len(blocks.V), len(blocks.free), len(blocks.F1), len(blocks.F3)

@@ -86,7 +86,7 @@ ALGEBRA = layout(
 )  # fmt: skip
 
 
-def projected_algebra(compiled, options, addresses: dict[str, int]) -> Memory:
+def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
     """Set up for a compiled projected system; `options` are those of `Geoms`, `addresses` those of the kernels."""
     blocks, n, m = compiled.system.blocks, compiled.system.n, len(compiled.system.equations)
     d_row = np.concatenate([blocks.kinematic, blocks.dynamic, blocks.elements])
