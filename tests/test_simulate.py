@@ -85,6 +85,48 @@ def test_breakpoints_of_inputs_are_met():
     assert unmarked.stats.rejected > sol.stats.rejected
 
 
+def prescribed(drive, force):
+    """x follows an input; the multiplier is m x'' − force."""
+    return da.EquationsOfMotion(
+        p=["x"], mass=[2.0], force=force, inputs={"drive": drive}, holonomic=lambda s: [s.x - s.drive]
+    )
+
+
+@pytest.mark.parametrize("method", [da.Radau5(), da.Dassl(), da.Odassl(), da.Hem5(), da.Mexx()])
+def test_multipliers_right_after_breakpoints(method):
+    """They jump with u'', or with a force that contains the time, and go on where nothing jumps."""
+
+    def ramp(power):
+        return da.Input(lambda t: np.where(t < 1, 0.0, (t - 1) ** power), breakpoints=[1.0])
+
+    def late(s):
+        return [np.where(s.t < 1, 0.0, 5.0)]
+
+    for drive, force, before, after in (
+        (ramp(2), [0.0], 0.0, -4.0), (ramp(5), [0.0], 0.0, 0.0), (ramp(5), late, 0.0, 5.0),
+    ):  # fmt: skip
+        model = prescribed(drive, force)
+        sol = da.simulate(model, (0, 2), p0=[0.0], method=method, rtol=1e-8, atol=1e-8)
+        assert sol.at(0.9).lam == pytest.approx([before], abs=1e-4)
+        later = sol.at(np.array([1.0 + 1e-9, 1.5]))
+        assert later.lam[0] == pytest.approx([after], abs=1e-4)
+        assert later["x"][1] == pytest.approx(0.5**2 if after == -4.0 else 0.5**5, abs=1e-6)
+
+
+def test_smooth_breakpoints_cost_no_start_values(monkeypatch):
+    from dalembert.simulation import run
+
+    found = []
+    monkeypatch.setattr(
+        run, "consistent_initial_values", lambda *a, **k: found.append(a[1]) or da.consistent_initial_values(*a, **k)
+    )
+    problem = da.problems.railway_carriage()
+    sol = problem.simulate(method=da.Dassl(), rtol=1e-4, atol=1e-4)
+    assert len(problem.model.breakpoints) == 8
+    assert not found
+    assert problem.error(sol) < 1e-3
+
+
 def test_tables_as_inputs():
     t = np.linspace(0, 3, 301)
     model = driven(da.Input.table(t, np.sin(2 * t)))

@@ -131,12 +131,57 @@ def test_faults_of_models(arguments, message):
         da.ImplicitDAE(**arguments)
 
 
-def test_functions_that_cannot_be_traced_are_refused():
-    def branch(s):
-        return [s.a_dot + (1.0 if s.a > 0 else 2.0)]
+# -- functions in Python -----------------------------------------------------------------------------------------------
 
-    with pytest.warns(da.UntraceableWarning), pytest.raises(da.ModelError, match="needs exact derivatives"):
-        da.ImplicitDAE(x=["a"], residual=branch)
+
+def opaque(function):
+    """The same residual behind float(), which symbols refuse."""
+
+    def residual(s):
+        float(s.t)
+        return function(s)
+
+    return residual
+
+
+def test_a_residual_that_cannot_be_traced_gives_the_same_solution():
+    def mixed(s):
+        return [s.a_dot**3 + s.a_dot + s.z - s.k * s.push, s.z**3 + s.z - s.a]
+
+    options = dict(x=["a", "z"], parameters={"k": 0.5}, inputs={"push": lambda t: np.sin(3 * t)})
+    traced = da.ImplicitDAE(residual=mixed, **options)
+    with pytest.warns(da.UntraceableWarning, match="residual"):
+        python = da.ImplicitDAE(residual=opaque(mixed), **options)
+    starts = [da.consistent_initial_values(model, 0.2, x0=[2.0, 0.3]) for model in (traced, python)]
+    np.testing.assert_allclose(starts[1].x, starts[0].x, atol=1e-10)
+    np.testing.assert_allclose(starts[1].x_dot, starts[0].x_dot, atol=1e-9)
+    reference = da.simulate(traced, (0, 2), x0=[2.0, 1.0], method=da.Dassl(), rtol=1e-10, atol=1e-10).x[-1]
+    for jacobian in (da.Exact(), da.Differences(), da.GroupedDifferences(pattern="estimated", partitioned=True)):
+        errors = []
+        for tol in (1e-5, 1e-8):
+            sol = da.simulate(python, (0, 2), x0=[2.0, 1.0], method=da.Dassl(jacobian=jacobian), rtol=tol, atol=tol)
+            errors.append(np.abs(sol.x[-1] - reference).max())
+        assert errors[1] < 0.02 * errors[0]
+        assert errors[1] < 2e-6
+
+
+def test_a_residual_in_python_with_branches_events_and_failures():
+    def valve(s):
+        if s.level < 0.05:
+            raise ValueError("the tank is empty")
+        return [s.level_dot + 0.2 * float(s.level) ** 0.5]
+
+    with pytest.warns(da.UntraceableWarning):
+        tank = da.ImplicitDAE(x=["level"], residual=valve)
+    # √level falls by 0.1 a second
+    half = da.Event(lambda s: s.level - 0.5, terminal=True, name="half")
+    sol = da.simulate(tank, (0, 6), x0=[1.0], method=da.Dassl(), rtol=1e-9, atol=1e-9, events=half)
+    assert sol.t[-1] == pytest.approx(10 * (1 - np.sqrt(0.5)), abs=1e-6)
+    with pytest.raises(da.FunctionFailed, match=r"residual.*ValueError: the tank is empty") as caught:
+        da.simulate(tank, (0, 9), x0=[1.0], method=da.Dassl(), rtol=1e-9, atol=1e-9, max_step=0.1)
+    reached = caught.value.solution
+    assert reached.t[-1] == pytest.approx(10 * (1 - np.sqrt(0.05)), abs=0.11)
+    assert reached.x[-1, 0] == pytest.approx((1 - 0.1 * reached.t[-1]) ** 2, abs=1e-6)
 
 
 @pytest.mark.parametrize("method", [da.Radau5(), da.Geoms(), da.Hem5(), da.Rkf45(), da.Odassl()])

@@ -1,9 +1,10 @@
 """Published results beside ours."""
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dalembert import studies
+from dalembert import problems, studies
 from dalembert.cli import app
 from dalembert.errors import OptionError
 from dalembert.solvers import Dassl
@@ -88,6 +89,10 @@ def test_corrector_prints_published_and_own_numbers_and_draws(tmp_path):
     assert "Figure 7" in result.stdout
     lines = [line.split() for line in result.stdout.splitlines()]
     assert sum(line[:1] in (["12"], ["14"]) for line in lines) == 8
+    assert sum(line[:1] in (["explicit"], ["residual"]) for line in lines) == 8
+    assert [line[-2] for line in lines if line[:1] == ["*"] and len(line) > 5]  # table 3, our Jacobians
+    for published in ("9739", "2229"):
+        assert published in result.stdout
     assert (tmp_path / "figure_7.png").read_bytes().startswith(PNG)
 
 
@@ -101,6 +106,47 @@ def test_kept_jacobians_save_evaluations_as_published():
             counts.append(ours["#Je"])
         standard, kept = (reproduce_corrector.TABLE_2[12, grouped, e][1] for e in (False, True))
         assert counts[0] / counts[1] > 0.9 * standard / kept
+
+
+def test_a_chain_of_16_needs_few_difference_approximations():
+    problem = reproduce_corrector.chain(16, t_end=100.0)
+    counts, ends = [], []
+    for kept in ("", "extended"):
+        ours = reproduce_corrector.run(problem, Dassl(jacobian=reproduce_corrector.strategy(False, kept)), 1e-4, 1e-6)
+        counts.append(ours["#Je"])
+        ends.append(ours["solution"].p[-1])
+    assert counts[0] >= 10
+    assert counts[1] <= 8
+    np.testing.assert_allclose(ends[0], ends[1], atol=2e-3)
+
+
+@pytest.mark.parametrize("form", ["explicit", "residual"])
+def test_all_strategies_agree_on_the_carriage(form):
+    """Table 1: grouped columns need half of the evaluations for a Jacobian or less, kept ones few Jacobians."""
+    problem = problems.railway_carriage()
+    runs = {}
+    for grouped in (False, True):
+        for kept in (False, True):
+            method = Dassl(form=form, jacobian=reproduce_corrector.strategy(grouped, kept))
+            runs[grouped, kept] = ours = reproduce_corrector.run(problem, method, 1e-4, 1e-4)
+            assert problem.error(ours["solution"]) < 3e-4
+    each = {way: (ours["#fc"] - ours["#fcw"]) / ours["#Je"] for way, ours in runs.items()}
+    assert each[True, False] < 0.5 * each[False, False]
+    for grouped in (False, True):
+        assert runs[grouped, True]["#Je"] < 0.5 * runs[grouped, False]["#Je"]
+
+
+def test_all_strategies_agree_on_the_car():
+    """Table 3."""
+    problem = problems.passenger_car()
+    counts = {}
+    for grouped, kept in reproduce_corrector.TABLE_3:
+        method = Dassl(form="explicit", jacobian=reproduce_corrector.strategy(grouped, kept))
+        ours = reproduce_corrector.run(problem, method, 1e-4, 1e-5)
+        counts[grouped, kept] = ours["#Je"]
+        assert problem.error(ours["solution"]) < 3e-3
+    for (grouped, kept), count in counts.items():
+        assert not kept or count < 0.5 * counts[grouped, ""]
 
 
 def test_the_chain_with_an_input_is_the_test_problem():

@@ -54,7 +54,7 @@ def _compile(system: System) -> CompiledSystem:
     graph = system.model.graph
     both = ca.vertcat(system.x, system.x_dot)
     n = system.n
-    residual = expression_port(system, system.residual, both)
+    residual = expression_port(system, system.residual, both, behind=_behind(system))
     E = system.leading
     blocks = graph.externals_in(system.residual)
     if not blocks:
@@ -63,9 +63,9 @@ def _compile(system: System) -> CompiledSystem:
         pattern = triplets(J.sparsity())
     else:
         rows, columns = _pattern_with_externals(system, blocks)
-        leading = expression_port(system, nonzeros(E), both)
+        leading = leading_port(system)
         jacobian = python_port(
-            _difference_jacobian(residual, leading, rows, columns, n),
+            _difference_jacobian(residual, leading, rows, columns),
             n_x=2 * n,
             n_theta=graph.theta.numel(),
             n_out=len(rows) + leading.n_out,
@@ -76,10 +76,15 @@ def _compile(system: System) -> CompiledSystem:
     )
 
 
-def leading_port(compiled: CompiledSystem) -> Port:
+def leading_port(system: System) -> Port:
     """E alone, in the pattern's order, as a function of x and x'."""
-    system = compiled.system
-    return expression_port(system, nonzeros(system.leading), ca.vertcat(system.x, system.x_dot))
+    both = ca.vertcat(system.x, system.x_dot)
+    return expression_port(system, nonzeros(system.leading), both, behind=_behind(system))
+
+
+def _behind(system: System) -> dict[str, slice]:
+    """Where the derivatives stand that a function of an implicit DAE may read."""
+    return {"dx": slice(system.n, 2 * system.n)} if system.formulation == "implicit" else {}
 
 
 def expression_port(
@@ -164,7 +169,7 @@ def _pattern_with_externals(system: System, blocks: list) -> tuple[np.ndarray, n
     return rows.astype(np.int64), columns.astype(np.int64)
 
 
-def _difference_jacobian(residual: Port, leading: Port, rows: np.ndarray, columns: np.ndarray, n: int) -> Callable:
+def _difference_jacobian(residual: Port, leading: Port, rows: np.ndarray, columns: np.ndarray) -> Callable:
     """Central differences of the residual, and the leading matrix, as a Python port's function."""
     used = np.unique(columns)
     entries = [(j, np.flatnonzero(columns == j)) for j in used]

@@ -178,6 +178,15 @@ class Model:
         return tuple(sorted({b for traced in self._inputs.values() for b in traced.breakpoints}))
 
     @property
+    def time_acts_through_inputs(self) -> bool:
+        """Whether no function contains the time itself; those that could not be traced might."""
+        key = "time acts through inputs"
+        if key not in self.cache:
+            functions = self.graph.functions.values()
+            self.cache[key] = all(f.traced and not ca.depends_on(f.sx, self.graph.t) for f in functions)
+        return self.cache[key]
+
+    @property
     def untraceable(self) -> dict[str, str]:
         """Functions that run as Python code, with the reason."""
         reasons = {role: f.reason for role, f in self.graph.functions.items() if role in DEPENDENCIES and not f.traced}

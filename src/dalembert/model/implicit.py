@@ -21,7 +21,8 @@ class ImplicitDAE(Model):
     x : sequence of str
         Names of the unknowns.
     residual : callable
-        F. In the namespace `s`, derivatives are `s.<name>_dot`, and all of them the vector `s.dx`.
+        F. In the namespace `s`, derivatives are `s.<name>_dot`, and all of them the vector `s.dx`. A function that
+        cannot be traced runs as Python code, and its derivatives are differences.
     parameters, inputs : mappings
         As in `EquationsOfMotion`.
 
@@ -63,20 +64,17 @@ class ImplicitDAE(Model):
             self._check(function, residual, faults)
         if faults:
             raise ModelError(f"model '{name}' has faults", faults)
-        graph.functions["residual"] = ModelFunction("residual", (n, 1), 1, ca.densify(ca.vec(function.sx)))
+        column = ca.densify(ca.vec(function.sx)) if function.traced else None
+        graph.functions["residual"] = ModelFunction("residual", (n, 1), 1, column, function.python, function.reason)
 
     def _check(self, function: ModelFunction, given: Any, faults: list[str]) -> None:
         graph, where = self.graph, describe("residual", given)
         n, rows = graph.size("x"), function.shape[0] * function.shape[1]
-        if not function.traced:
-            faults.append(
-                f"{where}: cannot be traced ({function.reason}); an ImplicitDAE needs exact derivatives by x'"
-            )
-        elif min(function.shape) > 1:
+        if min(function.shape) > 1:
             faults.append(f"{where}: returned a {function.shape[0]}×{function.shape[1]} matrix; return a vector")
         elif rows != n:
             faults.append(f"{where}: returned {rows} values; {n} unknowns need {n}: {', '.join(graph.vectors['x'])}")
-        else:
+        elif function.traced:
             unknown = ca.vertcat(graph.symbol["x"], graph.dx)
             column = ca.vec(function.sx)
             for i in range(n):

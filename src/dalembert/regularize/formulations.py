@@ -207,6 +207,10 @@ def _quasi_linear(model: QuasiLinearDAE) -> System:
 def _implicit(model: ImplicitDAE) -> System:
     graph = model.graph
     n, x, x_dot, residual = graph.size("x"), graph.symbol["x"], graph.dx, graph.value("residual")
+    if graph.functions["residual"].traced:
+        by_x, by_x_dot = ca.jacobian(residual, x), ca.sparsify(ca.jacobian(residual, x_dot))
+    else:
+        by_x, by_x_dot = (graph.external("residual", f"by {kind}", (n, n)) for kind in ("x", "dx"))
     return System(
         model=model,
         formulation="implicit",
@@ -217,6 +221,6 @@ def _implicit(model: ImplicitDAE) -> System:
         x=x,
         x_dot=x_dot,
         residual=residual,
-        jacobian=ca.jacobian(residual, x),
-        leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
+        jacobian=by_x,
+        leading=-by_x_dot,
     )

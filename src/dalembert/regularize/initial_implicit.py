@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import casadi as ca
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
 from dalembert.model.implicit import ImplicitDAE
+from dalembert.model.opaque import OpaqueEvaluator
+
+if TYPE_CHECKING:
+    from dalembert.model.graph import Graph
 
 ITERATIONS = 60
 SMALL = 1e-11
@@ -25,7 +32,7 @@ def implicit_start(
         return x0.copy(), dx0.copy()
     function, theta = _function(model), model.theta(t)
     n = len(x0)
-    numbers = lambda x, dx: _evaluate(model, function, t, x, dx, theta)  # noqa: E731
+    numbers = lambda x, dx: _evaluate(function, t, x, dx, theta)  # noqa: E731
     differential = np.any(numbers(x0, dx0)[4], axis=0)
     fixed = np.zeros(n, bool)
     choices = [fixed] if mode == "trust" else [~differential, np.ones(n, bool)]
@@ -82,7 +89,7 @@ def _judge(model, kind: str, t: float, before: np.ndarray, after: np.ndarray, mo
         )
 
 
-def _evaluate(model, function, t, x, dx, theta) -> list[np.ndarray]:
+def _evaluate(function: Callable, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
     values = [np.array(value, float) for value in function(t, x, dx, theta)]
     for value, what in zip(values, ("", "a derivative of ", "a derivative of ", "a derivative of "), strict=False):
         bad = ~np.isfinite(value).all(axis=1)
@@ -95,16 +102,35 @@ def _evaluate(model, function, t, x, dx, theta) -> list[np.ndarray]:
     return [F.ravel(), F_x, F_dx, F_t.ravel(), pattern]
 
 
-def _function(model: ImplicitDAE) -> ca.Function:
+def _function(model: ImplicitDAE) -> Callable:
     """F, F_x, F_x', F_t (with the inputs' rates), and which derivatives occur."""
     with model.lock:
         if "initial" not in model.cache:
-            graph = model.graph
-            F, x, dx = graph.value("residual"), graph.symbol["x"], graph.dx
-            along, direction = ca.vertcat(graph.t, graph.u, graph.du), ca.vertcat(1, graph.du, graph.ddu)
-            by_dx = ca.jacobian(F, dx)
-            outputs = [F, ca.jacobian(F, x), by_dx, ca.jtimes(F, along, direction), ca.DM(by_dx.sparsity(), 1)]
-            model.cache["initial"] = ca.Function(
-                "start", [graph.t, x, dx, graph.theta], [ca.densify(output) for output in outputs]
-            )
+            traced = model.graph.functions["residual"].traced
+            model.cache["initial"] = _of_graph(model.graph) if traced else _by_differences(model.graph)
         return model.cache["initial"]
+
+
+def _of_graph(graph: Graph) -> ca.Function:
+    F, x, dx = graph.value("residual"), graph.symbol["x"], graph.dx
+    along, direction = ca.vertcat(graph.t, graph.u, graph.du), ca.vertcat(1, graph.du, graph.ddu)
+    by_dx = ca.jacobian(F, dx)
+    outputs = [F, ca.jacobian(F, x), by_dx, ca.jtimes(F, along, direction), ca.DM(by_dx.sparsity(), 1)]
+    return ca.Function("start", [graph.t, x, dx, graph.theta], [ca.densify(output) for output in outputs])
+
+
+def _by_differences(graph: Graph) -> Callable:
+    """Derivatives that are zero at the point count as not occurring."""
+    n = graph.size("x")
+    shapes = {"value": (n, 1), "by x": (n, n), "by dx": (n, n), "time": (n, 1)}
+    for what, shape in shapes.items():
+        graph.external("residual", what, shape)
+    evaluate = OpaqueEvaluator(graph, [graph.externals["residual", what] for what in shapes], {})
+    cuts = np.cumsum([rows * columns for rows, columns in shapes.values()])[:-1]
+
+    def numbers(t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
+        parts = np.split(evaluate(t, {"x": x, "dx": dx}, theta), cuts)
+        F, F_x, F_dx, F_t = (part.reshape(shape, order="F") for part, shape in zip(parts, shapes.values(), strict=True))
+        return [F, F_x, F_dx, F_t, np.abs(F_dx) > SMALL * np.abs(F_dx).max(initial=0.0)]
+
+    return numbers

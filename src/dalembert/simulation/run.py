@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ PATIENCE = 10_000
 RECENT = 400
 #: restarts by one event at practically the same time after which it is taken to accumulate
 MOST_RESTARTS_AT_ONCE = 4
+#: inputs are looked at at so many times to know their size; differences below this fraction of it are rounding errors
+INPUT_SAMPLES, ROUNDING = 33, 1e-13
 
 
 class Run:
@@ -108,6 +110,7 @@ class Run:
             ),
             reverse=self.direction < 0,
         )
+        smooth = self._smooth(inside)
         self._set_event_values(t, x, x_dot, None)
         for stop in [*inside, self.t1]:
             # inputs jump at breakpoints: keep every evaluation strictly on one side
@@ -120,9 +123,23 @@ class Run:
                 return
             if stop != self.t1:
                 t = float(np.nextafter(stop, self.t1))
-                x, x_dot = self._continue_from(self.stepper.x, t)
+                if stop in smooth:
+                    x, x_dot = self.stepper.x.copy(), self.stepper.state.x_dot.copy()
+                else:
+                    x, x_dot = self._continue_from(self.stepper.x, t)
                 self._jump(x)
                 self._set_event_values(t, x, x_dot, None)
+
+    def _smooth(self, breakpoints: Sequence[float]) -> set[float]:
+        """Those at which no multiplier or acceleration jumps, because inputs and their two derivatives do not."""
+        if not breakpoints or not self.model.time_acts_through_inputs:
+            return set()
+        before, after = (np.nextafter(breakpoints, end) for end in (self.t0, self.t1))
+        theta = self.model.thetas(np.concatenate([before, after, np.linspace(self.t0, self.t1, INPUT_SAMPLES)]))
+        n = len(breakpoints)
+        jump, size = np.abs(theta[:, :n] - theta[:, n : 2 * n]), np.abs(theta).max(axis=1)
+        smooth = (jump <= ROUNDING * size[:, None]).all(axis=0)
+        return {b for b, passes in zip(breakpoints, smooth, strict=True) if passes}
 
     def _segment(self, end: float) -> bool:
         """Integrate to `end`. Returns True if a terminal event ended the simulation."""

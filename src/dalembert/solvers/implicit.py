@@ -27,7 +27,7 @@ def differences_of(compiled: CompiledSystem, model: Model, strategy: Jacobian, l
     key = ("differences", id(compiled), strategy, tuple(model.inputs))
     with model.lock:
         if key not in model.cache:
-            leading = leading_port(compiled) if strategy.partitioned or leading_apart else None
+            leading = leading_port(compiled.system) if strategy.partitioned or leading_apart else None
             address = leading.address if leading else 0
             # the port stays alive with the record
             model.cache[key] = (differences_record(compiled, strategy, 3 * len(model.inputs), address), leading)
