@@ -269,3 +269,8 @@ def test_check_prints_all_faults_of_a_model(user_file):
     message = fails("check", f"{path}:model")
     assert "mass: returned 2 values" in message
     assert "there is no 'y'" in message
+
+
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "dalembert", "--version"], capture_output=True, text=True, check=True)
+    assert da.__version__ in done.stdout
