@@ -32,7 +32,7 @@ def test_pivots_are_kept_while_they_are_good():
         memory.G[:] = G[np.nonzero(G)]
         assert saddle.factor(memory) == 0
         assert solution_error(memory, M, G, rng) < 1e-14
-    assert memory.analyses == 1
+    assert memory.lu.analyses == 1
 
 
 def test_new_pivots_when_the_old_ones_fail():
@@ -46,7 +46,7 @@ def test_new_pivots_when_the_old_ones_fail():
         memory.G[:] = G[pattern]
         assert saddle.factor(memory) == 0
         assert solution_error(memory, M, G, rng) < 1e-13
-    assert memory.analyses > 3
+    assert memory.lu.analyses > 3
     G[0] = np.where(pattern[0], 1e-300, 0)
     G[1] = 2 * G[0]
     memory.G[:] = G[pattern]
@@ -75,9 +75,9 @@ def test_fill_stays_within_the_bound(seed):
     for _ in range(10):
         memory.G[:] = rng.normal(size=len(memory.G)) * 10.0 ** rng.integers(-4, 4, size=len(memory.G))
         if saddle.factor(memory) == 0:
-            assert memory.lower_start[-1] <= memory.n_L
-            assert memory.upper_start[-1] <= memory.n_U
-    assert memory.analyses > 1
+            assert memory.lu.lower_start[-1] <= memory.lu.n_L
+            assert memory.lu.upper_start[-1] <= memory.lu.n_U
+    assert memory.lu.analyses > 1
 
 
 def test_bound_of_a_full_matrix():

@@ -376,7 +376,7 @@ def test_large_systems_are_sparse_by_themselves():
         results[how] = problem.simulate(method=method, rtol=1e-7, atol=1e-7)
         n = method.system(problem.model).n
         stepper = method.stepper(problem.model, Tolerances(np.ones(n), np.ones(n)), np.inf, 1, None, 1)
-        seen[how] = "lower" in stepper.algebra.dtype.names
+        seen[how] = "lu" in stepper.algebra.dtype.names
     assert seen == {"auto": True, "dense": False, "sparse": True}
     np.testing.assert_allclose(results["auto"].p[-1], results["dense"].p[-1], atol=1e-6)
     np.testing.assert_array_equal(results["auto"].p[-1], results["sparse"].p[-1])

@@ -122,3 +122,52 @@ def test_impossible_options():
         da.Odassl(level="velocities")
     with pytest.raises(da.OptionError, match="between 1 and 5"):
         da.Odassl(max_order=7)
+
+
+# -- sparse matrices ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOLONOMIC)
+@pytest.mark.parametrize("level", ["velocity", "acceleration"])
+def test_sparse_and_dense_matrices_agree(name, level):
+    problem = da.problems.catalogue()[name]()
+    dense, sparse = (
+        problem.simulate(method=da.Odassl(level=level, linear_algebra=how), rtol=1e-7, atol=1e-7)
+        for how in ("dense", "sparse")
+    )
+    assert problem.error(sparse) < max(2e-3, 20 * problem.error(dense))
+    assert sparse.max_residual("position") < 5 * dense.max_residual("position") + 1e-9
+    assert abs(sparse.stats.accepted - dense.stats.accepted) < 0.2 * dense.stats.accepted
+
+
+def test_sparse_increments_are_the_dense_ones():
+    """One step on a chain from a point that violates the constraints: the same matrix, the same relaxation."""
+    problem = da.problems.pendulum_chain(12)
+    increments = []
+    for how in ("dense", "sparse"):
+        method = da.Odassl(linear_algebra=how)
+        n = method.system(problem.model).n
+        stepper = method.stepper(problem.model, Tolerances(np.ones(n), np.ones(n)), np.inf, 1, None, 1)
+        rng = np.random.default_rng(2)
+        x = np.concatenate([problem.p0, problem.v0, np.zeros(n - 72)]) + 1e-2 * rng.normal(size=n)
+        stepper.start(0.0, x, rng.normal(size=n), 1.0, 1e-3)
+        stepper.advance()
+        increments.append(stepper.state.increment.copy())
+    assert np.abs(increments[0]).max() > 1e-3
+    np.testing.assert_allclose(increments[1], increments[0], rtol=1e-8, atol=1e-10)
+
+
+def test_large_systems_are_sparse_by_themselves():
+    problem = da.problems.pendulum_chain(12, t_end=0.3)
+    ends = [problem.simulate(method=da.Odassl(linear_algebra=how), rtol=1e-7, atol=1e-7) for how in ("auto", "sparse")]
+    np.testing.assert_array_equal(ends[0].p[-1], ends[1].p[-1])
+    assert ends[0].max_residual("position") < 1e-6
+
+
+def test_redundant_constraints_in_sparse_matrices_are_named():
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1, 2 * (s.x**2 + s.y**2 - 1)], lam=["rod", "same rod"],
+    )  # fmt: skip
+    with pytest.raises(da.SingularMatrix, match=r"(same )?rod"):
+        da.simulate(model, (0, 1), p0=[1, 0], method=da.Odassl(linear_algebra="sparse"))

@@ -150,6 +150,7 @@ def _view(element: types.Type, ndim: int):
 
 
 vec, mat = _view(types.float64, 1), _view(types.float64, 2)
+cvec = _view(types.complex128, 1)
 ivec = _view(types.int64, 1)
 imat = _view(types.int64, 2)
 ivec32 = _view(types.int32, 1)

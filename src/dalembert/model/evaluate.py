@@ -13,7 +13,7 @@ from dalembert.model.base import Model
 from dalembert.model.opaque import OpaqueEvaluator
 
 #: entries of a matrix from which sparse ones are used, if at most this share of them are nonzeros
-LARGE, SPARSE_SHARE = 400**2, 0.1
+LARGE, SPARSE_SHARE = 150**2, 0.1
 
 
 def is_large(matrix: ca.SX) -> bool:

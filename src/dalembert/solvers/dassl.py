@@ -19,27 +19,16 @@ import casadi as ca
 from dalembert.errors import ModelError
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.regularize import formulate
-from dalembert.solvers.bdf.options import BdfOptions
+from dalembert.solvers.bdf.options import LARGE, BdfOptions
+from dalembert.solvers.linear_algebra import takes_sparse
 from dalembert.solvers.method import Tolerances, one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.ports import Port
-    from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import System
     from dalembert.solvers.bdf.stepper import BdfStepper
 
 FORMULATIONS = ("index1", "index2", "ggl", "baumgarte")
-
-
-#: sizes, after elimination, from which sparse factors are quicker, and nonzeros in a row up to which they are
-LARGE, FEW = 40, 12
-
-
-def sparse_pays(compiled: CompiledSystem) -> bool:
-    """Whether the iteration matrix is so large and so empty that sparse factors are quicker than dense ones."""
-    n = compiled.system.n
-    nonzeros = len(compiled.jacobian_pattern[0]) + len(compiled.leading_pattern[0])
-    return n - len(compiled.eliminable) >= LARGE and nonzeros <= FEW * n
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -59,7 +48,6 @@ class Dassl(BdfOptions):
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
     form: str = "residual"  # of the equations of motion, M v' = …, or "explicit", v' = M⁻¹ (…)
-    linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,7 +58,6 @@ class Dassl(BdfOptions):
         )
         one_of("formulation", self.formulation, FORMULATIONS)
         one_of("form", self.form, ("residual", "explicit"))
-        one_of("linear_algebra", self.linear_algebra, ("auto", "dense", "sparse"))
 
     def system(self, model: Model) -> System:
         """The formulation this method integrates."""
@@ -103,7 +90,7 @@ class Dassl(BdfOptions):
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(self.system(model))
-        sparse = self.linear_algebra == "sparse" or (self.linear_algebra == "auto" and sparse_pays(compiled))
+        sparse = takes_sparse(self.linear_algebra, compiled, LARGE)
         with announce():
             from dalembert.solvers.bdf.stepper import BdfStepper
 

@@ -55,7 +55,7 @@ def differences_record(compiled, strategy, n_inputs: int, leading: int) -> Memor
             leading=leading, j_row=whole(j_row), j_start=starts(j_column), j_on=whole(np.ones(len(j_row))),
             e_row=whole(e_row), e_start=starts(e_column), e_on=whole(np.ones(len(e_row))), e_in_j=whole(e_in_j),
             derived_to=whole(to), derived_from=whole(of), skip=whole(skip), group=whole(np.zeros(n)),
-            occupied=np.zeros((n, m), np.int64), F0=np.zeros(m), F1=np.zeros(m), point=np.zeros(2 * n),
+            occupied=np.zeros((n, m) if kind in (GRAPH, ESTIMATED) else (0, 0), np.int64), F0=np.zeros(m), F1=np.zeros(m), point=np.zeros(2 * n),
             inputs=np.zeros(n_inputs), by_inputs=np.zeros((n_inputs if strategy.extended else 0, len(j_row))),
             probe=np.zeros(len(j_row) + len(e_row)), kind=kind, partitioned=int(strategy.partitioned),
             extended=int(strategy.extended and n_inputs > 0), n=n, m=m, n_j=len(j_row), n_e=len(e_row),

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from dalembert.errors import ModelError
 from dalembert.model import EquationsOfMotion, ImplicitDAE, Model
 from dalembert.regularize import formulate
-from dalembert.solvers.bdf.options import BdfOptions
+from dalembert.solvers.bdf.options import LARGE, BdfOptions
+from dalembert.solvers.linear_algebra import takes_sparse
 from dalembert.solvers.method import Tolerances, one_of
 
 if TYPE_CHECKING:
@@ -74,14 +75,18 @@ class Odassl(BdfOptions):
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
+        compiled = compile_system(self.system(model))
+        sparse = takes_sparse(self.linear_algebra, compiled, LARGE)
         with announce():
-            from dalembert.solvers.bdf.overdetermined import overdetermined_algebra
             from dalembert.solvers.bdf.stepper import OverdeterminedStepper
 
-        compiled = compile_system(self.system(model))
-        key = ("odassl algebra", id(compiled))
+            if sparse:
+                from dalembert.solvers.bdf.bordered import bordered_algebra as build
+            else:
+                from dalembert.solvers.bdf.overdetermined import overdetermined_algebra as build
+        key = ("odassl algebra", id(compiled), sparse)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = overdetermined_algebra(compiled)
+                model.cache[key] = build(compiled)
         algebra = model.cache[key].fresh()
         return OverdeterminedStepper(algebra, compiled, model, self, tolerances, max_step, max_steps, events, samples)

@@ -18,6 +18,7 @@ from dalembert.errors import ModelError
 from dalembert.model import ImplicitDAE, Model
 from dalembert.regularize import formulate
 from dalembert.solvers.jacobians import EXACT, Jacobian
+from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
 from dalembert.solvers.method import Tolerances, one_of, require
 from dalembert.solvers.radau.options import RadauOptions
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from dalembert.solvers.radau.stepper import RadauStepper
 
 FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte")
+#: rows of the matrix from which sparse factors are quicker
+LARGE = 24
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -46,10 +49,12 @@ class Radau5(RadauOptions):
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
     jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
+    linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
+        one_of("linear_algebra", self.linear_algebra, LINEAR_ALGEBRAS)
         require(
             isinstance(self.jacobian, Jacobian) and not self.jacobian.partitioned,
             f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences(); Radau5 keeps ∂F/∂x "
@@ -76,17 +81,21 @@ class Radau5(RadauOptions):
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
+        compiled = compile_system(self.system(model))
+        large = takes_sparse(self.linear_algebra, compiled, LARGE)
         with announce():
-            from dalembert.solvers.radau import dense
             from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.stepper import RadauStepper
 
-            kernels = addresses(dense)
-        compiled = compile_system(self.system(model))
-        key = ("dense algebra", id(compiled))
+            if large:
+                from dalembert.solvers.radau import sparse as way
+            else:
+                from dalembert.solvers.radau import dense as way
+            kernels = addresses(way)
+        key = ("radau algebra", id(compiled), large)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = dense.dense_algebra(compiled, kernels)
+                model.cache[key] = way.algebra(compiled, kernels)
         control = self.control(tolerances, max_step, max_steps)
         algebra = model.cache[key].fresh()
         return RadauStepper(algebra, compiled, model, tolerances, control, events, samples, self.jacobian)

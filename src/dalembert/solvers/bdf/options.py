@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
+from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS
 from dalembert.solvers.method import MethodOptions, one_of, require
 
 #: in the order of the kernel's numbers
 ALGEBRAIC_ERRORS = ("full", "scaled", "excluded")
+#: rows of the matrix from which sparse factors are quicker
+LARGE = 24
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -23,6 +26,7 @@ class BdfOptions(MethodOptions):
     newton_iterations: int = 4  # at most
     newton_limit: float = 0.33  # convergence test, as a fraction of the tolerance
     jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
+    linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
     matrix_range: float | None = None  # keep the matrix while c changes by less than (1 + range)/(1 − range); default:
     # 0 where a new one costs no differences, otherwise 0.25 as in DASSL
 
@@ -30,6 +34,7 @@ class BdfOptions(MethodOptions):
         self.coerce_numbers()
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
         one_of("algebraic_errors", self.algebraic_errors, ALGEBRAIC_ERRORS)
+        one_of("linear_algebra", self.linear_algebra, LINEAR_ALGEBRAS)
         require(1 <= self.max_order <= 5, f"max_order={self.max_order} must be between 1 and 5")
         require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
         require(self.newton_limit > 0, f"newton_limit={self.newton_limit} must be positive")

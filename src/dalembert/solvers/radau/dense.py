@@ -24,7 +24,7 @@ ALGEBRA = layout(
 )  # fmt: skip
 
 
-def dense_algebra(compiled, addresses: dict[str, int]) -> Memory:
+def algebra(compiled, addresses: dict[str, int]) -> Memory:
     """Set up for a compiled system; `addresses` are those of the kernels."""
     blocks = out_of.elimination(compiled)
     m = blocks["m"]
