@@ -11,7 +11,7 @@ from dalembert.errors import OptionError
 from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
 
 if TYPE_CHECKING:
-    from dalembert.solvers.radau.core import Control
+    from dalembert.solvers.radau.control import Control
 
 MATRIX_AT = ("start", "stage1", "stage2", "stage3")
 UNIT = float(np.finfo(float).eps)
@@ -19,7 +19,7 @@ UNIT = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RadauOptions(MethodOptions):
-    """What the stage solver and the step controller of `radau.core` can be told."""
+    """What the stage solver and the step controller can be told."""
 
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
     controller: str = "predictive"  # Gustafsson's, or "classical"
@@ -70,7 +70,7 @@ class RadauOptions(MethodOptions):
         correct_anew: bool = False,
     ) -> Control:
         """The record that kernels take."""
-        from dalembert.solvers.radau.core import Control
+        from dalembert.solvers.radau.control import Control
 
         internal = 0.1 * float(np.min(tolerances.rtol)) ** (2 / 3)
         return Control(

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.errors import RedundantConstraints, SingularConfiguration
 from dalembert.solvers import status as codes
-from dalembert.solvers.radau import projected
+from dalembert.solvers.radau import constraints
 from dalembert.solvers.radau.stepper import RadauStepper
 
 #: singular values of a constraint block below this fraction of the largest explain why steps got lost
@@ -22,7 +22,7 @@ class ProjectedStepper(RadauStepper):
             return False
         if status in (codes.STEP_TOO_SMALL, codes.SINGULAR):  # tight tolerances fail before the position is announced
             return bool(self._dependent_rows(NEARLY_DEPENDENT))
-        return status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == projected.NEAR
+        return status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
 
     def regularity(self, x: np.ndarray) -> float:
         """Smallest singular value of the constraints on position level at x, redundancy left out."""
@@ -43,7 +43,7 @@ class ProjectedStepper(RadauStepper):
 
     def explain(self, status: int) -> Exception:
         t = self.t
-        near = status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == projected.NEAR
+        near = status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
         if near or status in (codes.STEP_TOO_SMALL, codes.SINGULAR):
             names = self._dependent_rows(NEARLY_DEPENDENT) or ("some constraints" if near else "")
             if names:
@@ -56,21 +56,21 @@ class ProjectedStepper(RadauStepper):
         la = self.algebra
         trouble = int(la.trouble)
         names = self._dependent_rows(max(float(la.threshold), 1e-9)) or "some constraints"
-        if trouble == projected.CHANGED:
+        if trouble == constraints.CHANGED:
             return SingularConfiguration(
                 f"the rank of the constraints changes at t = {t:.9g}: {names} become dependent or independent, a "
                 "singular position. Geoms(singular='step over') passes isolated ones on the branch of the motion."
             )
-        if trouble == projected.NOT_UNIFORM:
+        if trouble == constraints.NOT_UNIFORM:
             missing = [int(block.rows) - int(block.rank) for block in (la.b1, la.b2, la.b3)]
             return RedundantConstraints(
                 f"the constraints are not uniformly redundant at t = {t:.9g}: on acceleration, velocity and position "
                 f"level {missing[0]}, {missing[1]} and {missing[2]} of them depend on the others ({names})."
             )
         level = {
-            projected.DEFICIENT_1: "acceleration level, or the auxiliary equations do not determine w",
-            projected.DEFICIENT_2: "velocity level, or invariants follow from them",
-            projected.DEFICIENT_3: "position level, or the contact-point equations do not determine s",
+            constraints.DEFICIENT_1: "acceleration level, or the auxiliary equations do not determine w",
+            constraints.DEFICIENT_2: "velocity level, or invariants follow from them",
+            constraints.DEFICIENT_3: "position level, or the contact-point equations do not determine s",
         }[trouble]
         return RedundantConstraints(
             f"constraints are redundant at t = {t:.9g} on {level}; dependent: {names}. Remove one, or use "
