@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from dalembert.errors import ModelError
 from dalembert.model import ImplicitDAE, Model
 from dalembert.regularize import formulate
-from dalembert.solvers.jacobians import EXACT, Jacobian
-from dalembert.solvers.method import Tolerances, one_of, require
+from dalembert.solvers.method import Tolerances, one_of
 from dalembert.solvers.radau.options import RadauOptions
 
 if TYPE_CHECKING:
@@ -45,16 +44,10 @@ class Radau5(RadauOptions):
     formulation: str = "ggl"  # "index1", "index2", "index3", "ggl" or "baumgarte"
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
-    jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
-        require(
-            isinstance(self.jacobian, Jacobian) and not self.jacobian.partitioned,
-            f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences(); Radau5 keeps ∂F/∂x "
-            "and ∂F/∂x' apart in any case, so that partitioned= has no place",
-        )
 
     def system(self, model: Model) -> System:
         """The formulation this method integrates."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import OptionError
+from dalembert.solvers.jacobians import EXACT, Jacobian
 from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class RadauOptions(MethodOptions):
     keep_step: tuple[float, float] = (1.0, 1.2)  # ratios within which step and factorization are kept
     jacobian_rate: float = 1e-3  # keep the Jacobian while Newton contracts faster than this
     rounding_unit: float = UNIT  # of the arithmetic
+    jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
 
     def __post_init__(self) -> None:
         self.coerce_numbers()
@@ -58,6 +60,11 @@ class RadauOptions(MethodOptions):
             raise OptionError(f"keep_step={self.keep_step!r} must be two numbers") from None
         object.__setattr__(self, "keep_step", (low, high))
         require(0 < low <= 1 <= high, f"keep_step={self.keep_step} must enclose 1")
+        require(
+            isinstance(self.jacobian, Jacobian) and not self.jacobian.partitioned,
+            f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences(); {type(self).__name__} "
+            "keeps ∂F/∂x and ∂F/∂x' apart in any case, so that partitioned= has no place",
+        )
         require(0 < self.rounding_unit < 1e-4, f"rounding_unit={self.rounding_unit} is not one of this world")
 
     def control(

@@ -1,11 +1,17 @@
-"""The driver's side of GEOMS: what the stepper of the Radau family does, and explanations of lost ranks."""
+"""The driver's side of GEOMS: what the stepper of the Radau family does, what may be differences in a Jacobian, and
+explanations of lost ranks."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from dalembert.compile.memory import Memory
+from dalembert.compile.system import CompiledSystem, part_of_jacobian
 from dalembert.errors import RedundantConstraints, SingularConfiguration
+from dalembert.model import Model
 from dalembert.solvers import status as codes
+from dalembert.solvers.implicit import differences_of
+from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.radau import constraints
 from dalembert.solvers.radau.stepper import RadauStepper
 
@@ -13,8 +19,32 @@ from dalembert.solvers.radau.stepper import RadauStepper
 NEARLY_DEPENDENT = 0.02
 
 
+def exact_nonzeros(compiled: CompiledSystem) -> np.ndarray:
+    """The nonzeros of ∂F/∂x that ranks, or the directions of constraint forces, depend on.
+
+    The others are the derivatives by positions, velocities, r and s of the equations of motion, of r', and of F1, which
+    contains the forces as well: they only matter for the speed of Newton's method.
+    """
+    blocks, (rows, columns) = compiled.system.blocks, compiled.jacobian_pattern
+    states = np.concatenate([blocks.Z, blocks.V, np.setdiff1d(blocks.free, blocks.multipliers)])
+    with_forces = np.concatenate([blocks.dynamic, blocks.elements, blocks.F1])
+    return np.flatnonzero(~(np.isin(rows, with_forces) & np.isin(columns, states)))
+
+
 class ProjectedStepper(RadauStepper):
     """A run of GEOMS."""
+
+    def differences_by(self, model: Model, jacobian: Jacobian) -> Memory:
+        if isinstance(jacobian, Exact):
+            return super().differences_by(model, jacobian)
+        exact = exact_nonzeros(self.compiled)
+        key = ("exact part of the Jacobian", id(self.compiled))
+        with model.lock:
+            if key not in model.cache:
+                model.cache[key] = part_of_jacobian(self.compiled, exact)
+            self.jacobian = model.cache[key]
+        self.ports = self.ports._replace(jacobian=np.uintp(self.jacobian.address))
+        return differences_of(self.compiled, model, jacobian, exact=exact)
 
     def wants_to_step_over(self, status: int) -> bool:
         """Whether the kernel stopped because a singular position is near, and the options say to pass it."""

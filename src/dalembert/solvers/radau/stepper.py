@@ -10,7 +10,7 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem
 from dalembert.model import Model
 from dalembert.solvers.implicit import ImplicitStepper, differences_of
-from dalembert.solvers.jacobians import EXACT, Jacobian
+from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
 from dalembert.solvers.method import Tolerances, first_step_guess
 from dalembert.solvers.radau.control import Control
 from dalembert.solvers.radau.core import radau
@@ -48,11 +48,15 @@ class RadauStepper(ImplicitStepper):
             state = model.cache[key].fresh()
         super().__init__(algebra, compiled, model, state, 4, control.max_steps, events, samples)
         self.control = control
-        self.differences = differences_of(compiled, model, jacobian, leading_apart=jacobian is not EXACT)
+        self.differences = self.differences_by(model, jacobian)
         state.set(differences=self.differences.address)
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
         state.atol[:] = tolerances.atol * state.rtol / tolerances.rtol
+
+    def differences_by(self, model: Model, jacobian: Jacobian) -> Memory:
+        """The record that says how the kernel gets the Jacobian."""
+        return differences_of(self.compiled, model, jacobian, leading_apart=not isinstance(jacobian, Exact))
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         state = self.state
