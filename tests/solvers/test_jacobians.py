@@ -233,8 +233,119 @@ def test_radau5_by_differences(name):
     assert exact.difference_evaluations == 0
 
 
-def test_radau5_keeps_parts_anyway():
-    with pytest.raises(da.OptionError, match="partitioned= has no place"):
-        da.Radau5(jacobian=da.Differences(partitioned=True))
+@pytest.mark.parametrize("method", [da.Radau5, da.Geoms])
+def test_radau_methods_keep_parts_anyway(method):
+    with pytest.raises(da.OptionError, match=f"{method.__name__} keeps .* partitioned= has no place"):
+        method(jacobian=da.Differences(partitioned=True))
     with pytest.raises(da.OptionError, match="must be Exact"):
-        da.Radau5(jacobian="exact")
+        method(jacobian="exact")
+
+
+@pytest.mark.parametrize("strategy", [da.Differences(), da.GroupedDifferences()], ids=repr)
+@pytest.mark.parametrize("name", ["andrews", "slider_crank", "truck", "rolling_disc"])
+def test_geoms_by_differences(name, strategy):
+    problem, tol = da.problems.catalogue()[name](), 1e-7
+    for options in ({}, {"formulation": "index1"}, {"selector": "adaptive"}):
+        exact = problem.simulate(method=da.Geoms(**options), rtol=tol, atol=tol)
+        sol = problem.simulate(method=da.Geoms(jacobian=strategy, **options), rtol=tol, atol=tol)
+        np.testing.assert_allclose(sol.p[-1], exact.p[-1], rtol=tol, atol=tol)
+        assert sol.stats.accepted < 1.05 * exact.stats.accepted + 5
+        assert sol.max_residual("position") < 1e-9
+        assert sol.max_residual("velocity") < 1e-8
+        assert sol.stats.difference_evaluations > sol.stats.jacobian_evaluations > 0
+        assert exact.stats.difference_evaluations == 0
+
+
+@pytest.mark.parametrize("name", ["ball_in_ellipse", "motor_pendulum", "heavy_top"])
+def test_geoms_by_differences_with_contact_points_force_elements_and_kinematics(name):
+    problem = da.problems.catalogue()[name]()
+    for selector in ("every", "adaptive"):
+        method = da.Geoms(selector=selector, jacobian=da.GroupedDifferences(pattern="estimated"))
+        assert problem.error(problem.simulate(method=method, rtol=1e-7, atol=1e-7)) < 3e-5
+
+
+def test_counters_of_geoms():
+    problem = da.problems.andrews()  # 7 positions and 7 velocities; λ is not differenced
+    stats = {
+        strategy: problem.simulate(method=da.Geoms(jacobian=strategy), rtol=1e-6, atol=1e-6).stats
+        for strategy in (da.Differences(), da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated"))
+    }
+    every, grouped, estimated = stats.values()
+    assert every.difference_evaluations == 15 * every.jacobian_evaluations
+    assert grouped.accepted == every.accepted  # the same Jacobian to the last bit
+    assert grouped.difference_evaluations < 0.7 * every.difference_evaluations
+    assert estimated.difference_evaluations < 0.8 * 15 * estimated.jacobian_evaluations
+
+
+@pytest.mark.parametrize("strategy", [da.Differences(), da.GroupedDifferences(pattern="estimated")], ids=repr)
+@pytest.mark.parametrize("form", ["strangeness-free", "index1"])
+def test_constraint_jacobians_of_geoms_stay_exact(form, strategy):
+    """After one step, with the matrix of its start: what ranks depend on is the exact derivative, to the last bit."""
+    problem = da.problems.andrews()
+    method = da.Geoms(formulation=form, jacobian=strategy, jacobian_rate=0.9)
+    compiled = compile_system(method.system(problem.model))
+    n, blocks = compiled.system.n, compiled.system.blocks
+    stepper = method.stepper(problem.model, Tolerances(np.full(n, 1e-6), np.full(n, 1e-6)), np.inf, 1, None, 1)
+    start = problem.simulate(method=da.Geoms()).at(0.01)  # in motion
+    x = np.concatenate([start.p, start.v, start.lam])
+    stepper.start(0.0, x, np.zeros(n), 1.0, 1e-4)
+    stepper.advance()
+    assert stepper.counters["jacobian_evaluations"] == 1
+    given = stepper.algebra.nonzeros
+    exact = compiled.jacobian(0.0, np.concatenate([x, np.zeros(n)]), problem.model.theta())
+    rows, columns = compiled.jacobian_pattern
+    by_state = (columns < 14) & np.isin(rows, np.concatenate([blocks.dynamic, blocks.F1]))
+    kept = np.concatenate([~by_state, np.ones(len(compiled.leading_pattern[0]), bool)])
+    assert np.array_equal(given[kept], exact[kept])
+    assert not np.array_equal(given[~kept], exact[~kept])
+    scale = np.array([np.abs(exact[: len(rows)][rows == row]).max() for row in rows])[by_state]
+    np.testing.assert_allclose(given[~kept] / scale, exact[~kept] / scale, atol=1e-3)
+
+
+def test_geoms_by_differences_with_redundant_constraints_and_singular_positions():
+    bricard = da.problems.bricard(t_end=1.0)
+    method = da.Geoms(algebraic="svd", jacobian=da.Differences())
+    assert bricard.error(bricard.simulate(method=method, rtol=1e-8, atol=1e-8)) < 1e-6
+    with pytest.raises(da.RedundantConstraints):
+        bricard.simulate(method=da.Geoms(jacobian=da.Differences()))
+    chain = da.problems.four_bar_chain(t_end=1.0)
+    ends = [
+        chain.simulate(method=da.Geoms(singular="step over", jacobian=j), rtol=1e-7, atol=1e-7).p[-1]
+        for j in (da.Exact(), da.GroupedDifferences())
+    ]
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
+
+
+def test_geoms_by_differences_of_functions_in_python():
+    """Forces and constraints that cannot be traced; what they raise is raised again."""
+    limit = np.inf
+
+    def force(s):
+        return [0.0, -9.81 - 0.1 * abs(float(s.y_dot))]
+
+    def circle(s):
+        if float(s.x) < limit:
+            return [float(s.x) ** 2 + float(s.y) ** 2 - 1.0]
+        raise ZeroDivisionError("too far")
+
+    with pytest.warns(da.UntraceableWarning):
+        models = [
+            da.EquationsOfMotion(p=["x", "y"], mass=[1, 1], force=force, holonomic=holonomic)
+            for holonomic in (circle, lambda s: [s.x**2 + s.y**2 - 1])
+        ]
+    ends = [
+        da.simulate(model, (0, 0.5), p0=[0.6, -0.8], method=da.Geoms(jacobian=j), rtol=1e-6, atol=1e-6).p[-1]
+        for model in models
+        for j in (da.Exact(), da.Differences())
+    ]
+    for end in ends:
+        np.testing.assert_allclose(end, ends[-1], atol=1e-5)
+    limit = 0.7
+    with pytest.raises(da.FunctionFailed, match="too far"):
+        da.simulate(models[0], (0, 2), p0=[0.6, -0.8], v0=[0.8, 0.6], method=da.Geoms(jacobian=da.Differences()))
+
+
+def test_profile_of_geoms_by_differences():
+    sol = da.problems.andrews().simulate(method=da.Geoms(jacobian=da.Differences()), profile=True)
+    assert sol.profile["jacobian"].calls == sol.stats.jacobian_evaluations
+    assert sol.profile["residual"].calls == sol.stats.rhs_evaluations + sol.stats.difference_evaluations

@@ -53,26 +53,37 @@ def compile_system(system: System) -> CompiledSystem:
 def _compile(system: System) -> CompiledSystem:
     graph = system.model.graph
     both = ca.vertcat(system.x, system.x_dot)
-    n = system.n
     residual = expression_port(system, system.residual, both, behind=_behind(system))
-    E = system.leading
     blocks = graph.externals_in(system.residual)
-    if not blocks:
-        J = system.jacobian
-        jacobian = compile_port(graph.t, both, graph.theta, ca.cse(ca.vertcat(nonzeros(J), nonzeros(E))))
-        pattern = triplets(J.sparsity())
-    else:
-        rows, columns = _pattern_with_externals(system, blocks)
-        leading = leading_port(system)
-        jacobian = python_port(
-            _difference_jacobian(residual, leading, rows, columns),
-            n_x=2 * n,
-            n_theta=graph.theta.numel(),
-            n_out=len(rows) + leading.n_out,
-        )
-        pattern = (rows, columns)
+    pattern = _pattern_with_externals(system, blocks) if blocks else triplets(system.jacobian.sparsity())
     return CompiledSystem(
-        system, residual, jacobian, pattern, triplets(E.sparsity()), tuple(system.eliminable(pattern))
+        system,
+        residual,
+        _jacobian_port(system, residual, pattern, np.arange(len(pattern[0]))),
+        pattern,
+        triplets(system.leading.sparsity()),
+        tuple(system.eliminable(pattern)),
+    )
+
+
+def part_of_jacobian(compiled: CompiledSystem, where: np.ndarray) -> Port:
+    """The nonzeros `where` of ∂F/∂x, then all of E."""
+    return _jacobian_port(compiled.system, compiled.residual, compiled.jacobian_pattern, where)
+
+
+def _jacobian_port(system: System, residual: Port, pattern: tuple[np.ndarray, np.ndarray], where: np.ndarray) -> Port:
+    graph, n, E = system.model.graph, system.n, nonzeros(system.leading)
+    both = ca.vertcat(system.x, system.x_dot)
+    if not graph.externals_in(system.residual):
+        entries = system.jacobian.nonzeros()
+        return compile_port(graph.t, both, graph.theta, ca.cse(ca.vertcat(*(entries[k] for k in where), E)))
+    rows, columns = pattern[0][where], pattern[1][where]
+    leading = leading_port(system)
+    return python_port(
+        _difference_jacobian(residual, leading, rows, columns),
+        n_x=2 * n,
+        n_theta=graph.theta.numel(),
+        n_out=len(rows) + leading.n_out,
     )
 
 

@@ -2,7 +2,8 @@
 
 With D_r = (F(x + δ_r e_r, x' + c δ_r e_r) − F)/δ_r the columns of ∂F/∂x + c ∂F/∂x' are found together. They are handed
 on as ∂F/∂x and E = −∂F/∂x', as linear algebras expect it: exactly if E is evaluated by a port of its own (`leading`),
-otherwise divided between the two in a way that is right for this c.
+otherwise divided between the two in a way that is right for this c. Where some nonzeros have to be exact, the port of
+the Jacobian gives these (`exact_at`) and E, and the others alone are differences.
 """
 
 import numpy as np
@@ -22,6 +23,8 @@ RECORD = layout(
         "e_in_j",  # the nonzero of ∂F/∂x at the place of one of E, or −1
         "derived_to", "derived_from",  # entries that are the negatives of others
         "skip",  # columns that are not differenced
+        "j_exact",  # 1 for nonzeros of ∂F/∂x that the port of the Jacobian gives
+        "exact", "exact_at",  # what it gives, and the places of that
         "group", "occupied",
         "F0", "F1", "point",
         "inputs",  # at which ∂F/∂x was evaluated
@@ -29,21 +32,27 @@ RECORD = layout(
         "probe",
     ],
     reals=[],
-    wholes=["kind", "partitioned", "extended", "n", "m", "n_j", "n_e", "n_derived", "n_groups", "n_inputs", "known",
-            "followed", "evaluations"],
+    wholes=["kind", "partitioned", "extended", "n", "m", "n_j", "n_e", "n_derived", "n_exact", "n_groups", "n_inputs",
+            "known", "followed", "evaluations"],
 )  # fmt: skip
 differences_at = member(RECORD)
 
 
-def differences_record(compiled, strategy, n_inputs: int, leading: int) -> Memory:
+def differences_record(compiled, strategy, n_inputs: int, leading: int, exact: np.ndarray | None = None) -> Memory:
     """Set up for a compiled system; `strategy` is one of `solvers.jacobians`, `n_inputs` counts derivatives of inputs
-    too, and `leading` is the address of a port for E or 0."""
+    too, `leading` is the address of a port for E or 0, and `exact` are the nonzeros of ∂F/∂x that the port of the
+    Jacobian gives, followed by E."""
     system = compiled.system
     n, m = system.n, len(system.equations)
     (j_row, j_column), (e_row, e_column) = compiled.jacobian_pattern, compiled.leading_pattern
     place = {entry: k for k, entry in enumerate(zip(j_row.tolist(), j_column.tolist(), strict=True))}
     e_in_j = [place.get(entry, -1) for entry in zip(e_row.tolist(), e_column.tolist(), strict=True)]
     to, of, skip = _derived(system, place)
+    j_exact, exact_at = np.zeros(len(j_row), int), np.zeros(0, int)
+    if exact is not None:
+        j_exact[exact] = 1
+        exact_at = np.concatenate([exact, len(j_row) + np.arange(len(e_row))])
+        skip[np.setdiff1d(np.arange(n), j_column[j_exact == 0])] = 1
     kind = {"Exact": EXACT, "Differences": EVERY_COLUMN}.get(type(strategy).__name__, GRAPH)
     if kind == GRAPH and strategy.pattern == "estimated":
         kind = ESTIMATED
@@ -52,10 +61,13 @@ def differences_record(compiled, strategy, n_inputs: int, leading: int) -> Memor
     memory = Memory(
         RECORD,
         dict(
-            leading=leading, j_row=whole(j_row), j_start=starts(j_column), j_on=whole(np.ones(len(j_row))),
-            e_row=whole(e_row), e_start=starts(e_column), e_on=whole(np.ones(len(e_row))), e_in_j=whole(e_in_j),
-            derived_to=whole(to), derived_from=whole(of), skip=whole(skip), group=whole(np.zeros(n)),
-            occupied=np.zeros((n, m) if kind in (GRAPH, ESTIMATED) else (0, 0), np.int64), F0=np.zeros(m), F1=np.zeros(m), point=np.zeros(2 * n),
+            leading=leading, j_row=whole(j_row), j_start=starts(j_column), j_on=whole(1 - j_exact),
+            e_row=whole(e_row), e_start=starts(e_column), e_on=whole(np.full(len(e_row), exact is None)),
+            e_in_j=whole(e_in_j), derived_to=whole(to), derived_from=whole(of), skip=whole(skip),
+            group=whole(np.zeros(n)),
+            j_exact=whole(j_exact), exact=np.zeros(len(exact_at)), exact_at=whole(exact_at), n_exact=len(exact_at),
+            occupied=np.zeros((n, m) if kind in (GRAPH, ESTIMATED) else (0, 0), np.int64), F0=np.zeros(m),
+            F1=np.zeros(m), point=np.zeros(2 * n),
             inputs=np.zeros(n_inputs), by_inputs=np.zeros((n_inputs if strategy.extended else 0, len(j_row))),
             probe=np.zeros(len(j_row) + len(e_row)), kind=kind, partitioned=int(strategy.partitioned),
             extended=int(strategy.extended and n_inputs > 0), n=n, m=m, n_j=len(j_row), n_e=len(e_row),
@@ -199,13 +211,24 @@ def difference(d, ports, t, stage, c, nz, every):
 def widen(d, nz):
     """Add to the estimated pattern what is not zero in the differences `nz` of every single column."""
     j_on, e_on, e_in_j = ivec(d.j_on, d.n_j), ivec(d.e_on, d.n_e), ivec(d.e_in_j, d.n_e)
+    exact = ivec(d.j_exact, d.n_j)
     for q in range(d.n_j):
-        j_on[q] = 1 if nz[q] != 0.0 or (d.known == 1 and j_on[q] == 1) else 0
+        j_on[q] = 1 if exact[q] == 0 and (nz[q] != 0.0 or (d.known == 1 and j_on[q] == 1)) else 0
     for q in range(d.n_e):
         e_on[q] = 1 if nz[d.n_j + q] != 0.0 or (d.known == 1 and e_on[q] == 1) else 0
         if e_in_j[q] >= 0 and e_on[q] == 1:
             j_on[e_in_j[q]] = 1
     d.known = 1
+
+
+@device
+def put_exact(d, ports, t, stage, nz):
+    """Nonzeros that are not to be differences, from the port of the Jacobian. Returns its status."""
+    exact, at = vec(d.exact, d.n_exact), ivec(d.exact_at, d.n_exact)
+    answer = call_port(ports.jacobian, t, stage.ctypes.data, ports.theta.ctypes.data, exact.ctypes.data)
+    for k in range(d.n_exact):
+        nz[at[k]] = exact[k]
+    return answer
 
 
 @device
@@ -217,13 +240,16 @@ def new_nonzeros(d, ports, t, stage, c, nz, full):
         if answer == 0:
             widen(d, nz)
             group_columns(d)
-        return answer
-    if d.n_groups == 0:
-        if d.kind == EVERY_COLUMN:
-            each_column_apart(d)
-        else:
-            group_columns(d)
-    return difference(d, ports, t, stage, c, nz, False)
+    else:
+        if d.n_groups == 0:
+            if d.kind == EVERY_COLUMN:
+                each_column_apart(d)
+            else:
+                group_columns(d)
+        answer = difference(d, ports, t, stage, c, nz, False)
+    if answer == 0 and d.n_exact > 0:
+        answer = put_exact(d, ports, t, stage, nz)
+    return answer
 
 
 @device

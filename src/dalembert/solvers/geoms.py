@@ -102,4 +102,4 @@ class Geoms(RadauOptions):
         control = self.control(
             tolerances, max_step, max_steps, self.corrections, corrected, self.corrections > 0 and not redundant
         )
-        return ProjectedStepper(algebra, compiled, model, tolerances, control, events, samples)
+        return ProjectedStepper(algebra, compiled, model, tolerances, control, events, samples, self.jacobian)

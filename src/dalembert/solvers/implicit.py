@@ -22,15 +22,23 @@ from dalembert.solvers.ports import Ports
 PORTS = ("residual", "jacobian", "inputs", "events")
 
 
-def differences_of(compiled: CompiledSystem, model: Model, strategy: Jacobian, leading_apart: bool = False) -> Memory:
-    """A record of `solvers.differences` for one run; `leading_apart`: E is needed for itself."""
-    key = ("differences", id(compiled), strategy, tuple(model.inputs))
+def differences_of(
+    compiled: CompiledSystem,
+    model: Model,
+    strategy: Jacobian,
+    leading_apart: bool = False,
+    exact: np.ndarray | None = None,
+) -> Memory:
+    """A record of `solvers.differences` for one run; `leading_apart`: E is needed for itself; `exact`: nonzeros of
+    ∂F/∂x that are not to be differences, always the same for a system."""
+    key = ("differences", id(compiled), strategy, tuple(model.inputs), exact is None)
     with model.lock:
         if key not in model.cache:
             leading = leading_port(compiled.system) if strategy.partitioned or leading_apart else None
             address = leading.address if leading else 0
             # the port stays alive with the record
-            model.cache[key] = (differences_record(compiled, strategy, 3 * len(model.inputs), address), leading)
+            record = differences_record(compiled, strategy, 3 * len(model.inputs), address, exact)
+            model.cache[key] = (record, leading)
         return model.cache[key][0].fresh()
 
 
@@ -59,13 +67,14 @@ class ImplicitStepper:
         self.system, self.compiled, self.algebra, self.state = compiled.system, compiled, algebra, state
         self.max_steps = max_steps
         n = self.system.n
+        self.jacobian = compiled.jacobian  # the port that the kernel calls
         algebra.set(own=algebra.address, state=state.address)
         self._inputs = input_port(model)
         self._events = events
         theta = model.theta()
         self.ports = Ports(
             residual=np.uintp(compiled.residual.address),
-            jacobian=np.uintp(compiled.jacobian.address),
+            jacobian=np.uintp(self.jacobian.address),
             inputs=np.uintp(self._inputs.address if self._inputs else 0),
             events=np.uintp(events.address if events else 0),
             theta=theta,
@@ -119,7 +128,7 @@ class ImplicitStepper:
 
     def explain(self, status: int) -> Exception:
         t = self.t
-        for port in (self.compiled.residual, self.compiled.jacobian, self._inputs, self._events):
+        for port in (self.compiled.residual, self.jacobian, self._inputs, self._events):
             error = port.take_error() if port is not None else None
             if error is not None:
                 ours = isinstance(error, SimulationError) or not isinstance(error, Exception)  # Ctrl-C, exit
@@ -154,7 +163,7 @@ class ImplicitStepper:
 
     def _not_finite(self) -> str:
         """Name what is not finite at the point that could not be evaluated, or repeat what a function said."""
-        for port in (self.compiled.residual, self.compiled.jacobian, self._inputs):
+        for port in (self.compiled.residual, self.jacobian, self._inputs):
             refusal = port.take_refusal() if port is not None else None
             if refusal is not None and str(refusal):
                 return f"a model function refused ({refusal})"

@@ -1,8 +1,8 @@
 """How implicit methods get the Jacobian of their equations: exact, or by differences of the residual.
 
 Automatic differentiation is exact and usually quicker. Differences serve models whose residual is all there is, and
-comparisons with codes that work in this way [1]_. Options objects for `jacobian=` of `Dassl`, `Odassl` and `Radau5`
-(`Geoms` decides on the rank of constraints and needs exact ones).
+comparisons with codes that work in this way [1]_. Options objects for `jacobian=` of `Dassl`, `Odassl`, `Radau5` and
+`Geoms` (which decides on the rank of constraints: their Jacobians stay exact).
 
 References
 ----------

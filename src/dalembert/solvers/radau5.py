@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 from dalembert.errors import ModelError
 from dalembert.model import ImplicitDAE, Model
 from dalembert.regularize import formulate
-from dalembert.solvers.jacobians import EXACT, Jacobian
 from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
-from dalembert.solvers.method import Tolerances, one_of, require
+from dalembert.solvers.method import Tolerances, one_of
 from dalembert.solvers.radau.options import RadauOptions
 
 if TYPE_CHECKING:
@@ -48,18 +47,12 @@ class Radau5(RadauOptions):
     formulation: str = "ggl"  # "index1", "index2", "index3", "ggl" or "baumgarte"
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
-    jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
     linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
         one_of("linear_algebra", self.linear_algebra, LINEAR_ALGEBRAS)
-        require(
-            isinstance(self.jacobian, Jacobian) and not self.jacobian.partitioned,
-            f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences(); Radau5 keeps ∂F/∂x "
-            "and ∂F/∂x' apart in any case, so that partitioned= has no place",
-        )
 
     def system(self, model: Model) -> System:
         """The formulation this method integrates."""

@@ -1,1 +1,1 @@
-"""The Radau family: one stage solver (`core`), one record of state, several linear algebras."""
+"""The Radau family: one kernel (`core`), one record of state, several linear algebras."""

@@ -10,7 +10,7 @@ import numba as nb
 
 from dalembert.compile.kernel import address_of, kernel
 from dalembert.compile.memory import mat, member, vec
-from dalembert.solvers.radau.core import state_at
+from dalembert.solvers.radau.state import state_at
 
 i8, u8, f8 = nb.int64, nb.uint64, nb.float64
 

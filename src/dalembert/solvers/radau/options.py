@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import OptionError
+from dalembert.solvers.jacobians import EXACT, Jacobian
 from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
 
 if TYPE_CHECKING:
-    from dalembert.solvers.radau.core import Control
+    from dalembert.solvers.radau.control import Control
 
 MATRIX_AT = ("start", "stage1", "stage2", "stage3")
 UNIT = float(np.finfo(float).eps)
@@ -19,7 +20,7 @@ UNIT = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RadauOptions(MethodOptions):
-    """What the stage solver and the step controller of `radau.core` can be told."""
+    """What the stage solver and the step controller can be told."""
 
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
     controller: str = "predictive"  # Gustafsson's, or "classical"
@@ -34,6 +35,7 @@ class RadauOptions(MethodOptions):
     keep_step: tuple[float, float] = (1.0, 1.2)  # ratios within which step and factorization are kept
     jacobian_rate: float = 1e-3  # keep the Jacobian while Newton contracts faster than this
     rounding_unit: float = UNIT  # of the arithmetic
+    jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
 
     def __post_init__(self) -> None:
         self.coerce_numbers()
@@ -58,6 +60,11 @@ class RadauOptions(MethodOptions):
             raise OptionError(f"keep_step={self.keep_step!r} must be two numbers") from None
         object.__setattr__(self, "keep_step", (low, high))
         require(0 < low <= 1 <= high, f"keep_step={self.keep_step} must enclose 1")
+        require(
+            isinstance(self.jacobian, Jacobian) and not self.jacobian.partitioned,
+            f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences(); {type(self).__name__} "
+            "keeps ∂F/∂x and ∂F/∂x' apart in any case, so that partitioned= has no place",
+        )
         require(0 < self.rounding_unit < 1e-4, f"rounding_unit={self.rounding_unit} is not one of this world")
 
     def control(
@@ -70,7 +77,7 @@ class RadauOptions(MethodOptions):
         correct_anew: bool = False,
     ) -> Control:
         """The record that kernels take."""
-        from dalembert.solvers.radau.core import Control
+        from dalembert.solvers.radau.control import Control
 
         internal = 0.1 * float(np.min(tolerances.rtol)) ** (2 / 3)
         return Control(

@@ -6,8 +6,7 @@ the basis of their null space, carried through the same three blocks. What remai
 
     (σ S E X − S J X) y_f = S (R − (σ E − J) X0),
 
-has the size of the differential part. S, the selector, is X's own transpose on the differential equations, computed
-anew with every Jacobian ("every"), or the rows of the independent coordinates, kept while the pivots stay ("adaptive").
+has the size of the differential part. X0 and X: `constraints.py`; S, the selector: `selectors.py`.
 """
 
 import numpy as np
@@ -15,35 +14,20 @@ import numpy as np
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, vec
 from dalembert.linalg import lu
-from dalembert.linalg.blocks import (
-    LU,
-    QR,
-    SVD,
-    block_at,
-    clear,
-    decompose_block,
-    factor_block,
-    factor_householder,
-    new_block,
-    solve_block,
-    solve_block3,
-    solve_block_many,
+from dalembert.linalg.blocks import LU, QR, SVD, block_at, factor_householder, new_block, solve_block
+from dalembert.solvers.radau.constraints import (
+    ANNOUNCED,
+    NONE,
+    SCALINGS,
+    decompose_constraints,
+    null_space,
+    particular,
+    particular3,
+    set_row_factor,
 )
-from dalembert.solvers.radau.core import LINEAR_ALGEBRA, add
+from dalembert.solvers.radau.selectors import ADAPTIVE, EVERY, choose_selectors, select
+from dalembert.solvers.radau.state import LINEAR_ALGEBRA, add
 from dalembert.solvers.status import Count
-
-EVERY, ADAPTIVE = 0, 1
-BY_ROWS, BY_STEP, NOT_SCALED = range(3)
-#: the same by the names users see
-SCALINGS = ("rows", "step", "none")
-
-# why decompose returned False (la.trouble)
-NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR = range(7)
-
-#: when the smallest singular value or pivot of the position constraints falls below this fraction of what it was at the
-#: start, a singular position that is to be stepped over is near
-ANNOUNCED = 0.03
-
 
 TRIPLETS = ("a1", "a2", "a3", "f1", "f2", "f4", "jd", "ed")
 ALGEBRA = layout(
@@ -184,295 +168,6 @@ def _cost(first: tuple, second: tuple, third: tuple, n_d: int, n_f: int, nnz: di
     return np.array([factors(*first) + factors(*second) + factors(*third) + null + basis, small, 3 * one, one])
 
 
-# -- constraints ---------------------------------------------------------------------------------------------------
-
-
-@device
-def subtract_products(la, entries, count, x, out):
-    """out −= (sparse matrix) x."""
-    nz, at = vec(la.nonzeros, la.n_nonzeros), imat(entries, 3, count)
-    for k in range(count):
-        out[at[1, k]] -= nz[at[0, k]] * x[at[2, k]]
-
-
-@device
-def set_part(block, kind, rhs, variables, count, part, x):
-    """x[variables] = solution of a block."""
-    solve_block(block, kind, rhs, part)
-    for j in range(count):
-        x[variables[j]] = part[j]
-
-
-@device
-def particular(la, R, x):
-    """X0: constraint rows solved for the dependent variables, F3, then F2, then F1."""
-    part = vec(la.part, max(la.n_Y, la.n_V, la.n_Z))
-    rhs1, rhs2, rhs3 = vec(la.rhs1, la.n_1), vec(la.rhs2, la.n_2), vec(la.rhs3, la.n_3)
-    c1, c2, c3 = ivec(la.c1_row, la.n_1), ivec(la.c2_row, la.n_2), ivec(la.c3_row, la.n_3)
-    for i in range(la.n):
-        x[i] = 0.0
-    for i in range(la.n_3):
-        rhs3[i] = -R[c3[i]]
-    set_part(block_at(la.b3), la.algebraic, rhs3, ivec(la.Z, la.n_Z), la.n_Z, part, x)
-    for i in range(la.n_2):
-        rhs2[i] = -R[c2[i]]
-    subtract_products(la, la.f2, la.n_f2, x, rhs2)
-    set_part(block_at(la.b2), la.algebraic, rhs2, ivec(la.V, la.n_V), la.n_V, part, x)
-    for i in range(la.n_1):
-        rhs1[i] = -R[c1[i]]
-    subtract_products(la, la.f1, la.n_f1, x, rhs1)
-    set_part(block_at(la.b1), la.algebraic, rhs1, ivec(la.Y, la.n_Y), la.n_Y, part, x)
-
-
-@device
-def scatter(la, entries, count, block):
-    """Put the nonzeros of a dense block in place."""
-    nz, at, A = vec(la.nonzeros, la.n_nonzeros), imat(entries, 3, count), mat(block.A, block.rows, block.columns)
-    clear(block)
-    for k in range(count):
-        A[at[1, k], at[2, k]] = nz[at[0, k]]
-
-
-@device
-def set_row_factor(la, state):
-    """1/h for scaling by the step."""
-    la.row_factor = 1.0 / abs(state.h) if la.scaling == BY_STEP else 1.0
-
-
-@device
-def decompose_constraint(la, block):
-    """Decompose a constraint block, scaled as the options say; returns its rank."""
-    return decompose_block(block, la.algebraic, la.threshold, la.scaling == BY_ROWS, la.row_factor)
-
-
-@device
-def factor_constraint(la, block):
-    """`decompose_constraint` without a basis of the null space."""
-    return factor_block(block, la.algebraic, la.threshold, la.scaling == BY_ROWS, la.row_factor)
-
-
-@device
-def is_near(la, block):
-    """Whether the decomposed position constraints announce a singular position that is to be stepped over."""
-    if la.near == 0.0 or block.rank == 0:
-        return False
-    smallest = vec(block.values, block.rows)[block.rank - 1]
-    if la.reference == 0.0:
-        la.reference = smallest
-    if smallest < la.near * la.reference or la.rank3 > block.rank:
-        la.trouble = NEAR
-        return True
-    return False
-
-
-@device
-def decompose_constraints(la):
-    """Scatter the Jacobian into the three blocks, decompose them, check their ranks. Returns whether all is well."""
-    b1, b2, b3 = block_at(la.b1), block_at(la.b2), block_at(la.b3)
-    scatter(la, la.a1, la.n_a1, b1)
-    scatter(la, la.a2, la.n_a2, b2)
-    scatter(la, la.a3, la.n_a3, b3)
-    G, A2 = mat(la.G, la.n_2, la.n_V), mat(b2.A, la.n_2, la.n_V)
-    for i in range(la.n_2):
-        for j in range(la.n_V):
-            G[i, j] = A2[i, j]
-    rank3 = decompose_constraint(la, b3)
-    rank2 = decompose_constraint(la, b2)
-    rank1 = decompose_constraint(la, b1)
-    missing1, missing2, missing3 = la.n_1 - rank1, la.n_2 - rank2, la.n_3 - rank3
-    la.trouble = NONE
-    if is_near(la, b3):
-        return False
-    if la.algebraic != SVD:
-        if missing3 > 0:
-            la.trouble = DEFICIENT_3
-        elif missing2 > 0:
-            la.trouble = DEFICIENT_2
-        elif missing1 > 0:
-            la.trouble = DEFICIENT_1
-        return la.trouble == NONE
-    changed = la.rank1 >= 0 and (la.rank1 != rank1 or la.rank2 != rank2 or la.rank3 != rank3)
-    if changed:
-        la.trouble = CHANGED
-        return False
-    if la.n_1 > 0 and (missing1 != missing2 or missing3 > missing2):
-        la.trouble = NOT_UNIFORM
-        return False
-    if la.rank1 < 0:
-        la.rank1, la.rank2, la.rank3 = rank1, rank2, rank3
-    return True
-
-
-# -- the differential part -----------------------------------------------------------------------------------------
-
-
-@device
-def negative_product(la, entries, count, X, rows, out):
-    """out = −(sparse matrix) X for the n_f columns of X."""
-    nz, at, width = vec(la.nonzeros, la.n_nonzeros), imat(entries, 3, count), la.n_f
-    for i in range(rows):
-        for c in range(width):
-            out[i, c] = 0.0
-    for k in range(count):
-        value, i, j = nz[at[0, k]], at[1, k], at[2, k]
-        for c in range(width):
-            out[i, c] -= value * X[j, c]
-
-
-@device
-def null_space(la):
-    """X: unit vectors of free variables, null space of F2, null space of F3; then what F2 and F1 add to them."""
-    b1, b2, b3 = block_at(la.b1), block_at(la.b2), block_at(la.b3)
-    most = la.n_most
-    X, rhs, part = mat(la.X, la.n, most), mat(la.many, la.n, most), mat(la.part_many, la.n, most)
-    free, V, Z, Y = ivec(la.free, la.n_free), ivec(la.V, la.n_V), ivec(la.Z, la.n_Z), ivec(la.Y, la.n_Y)
-    K2, K3 = mat(b2.K, la.n_V, la.n_V), mat(b3.K, la.n_Z, la.n_Z)
-    null2, null3 = la.n_V - b2.rank, la.n_Z - b3.rank
-    la.n_f = la.n_free + null2 + null3
-    for i in range(la.n):
-        for c in range(la.n_f):
-            X[i, c] = 0.0
-    for c in range(la.n_free):
-        X[free[c], c] = 1.0
-    for j in range(la.n_V):
-        for c in range(null2):
-            X[V[j], la.n_free + c] = K2[j, c]
-    for j in range(la.n_Z):
-        for c in range(null3):
-            X[Z[j], la.n_free + null2 + c] = K3[j, c]
-    negative_product(la, la.f2, la.n_f2, X, la.n_2, rhs)
-    solve_block_many(b2, la.algebraic, rhs, part, la.n_f)
-    for j in range(la.n_V):
-        for c in range(la.n_f):
-            X[V[j], c] += part[j, c]
-    negative_product(la, la.f1, la.n_f1, X, la.n_1, rhs)
-    solve_block_many(b1, la.algebraic, rhs, part, la.n_f)
-    for j in range(la.n_Y):
-        for c in range(la.n_f):
-            X[Y[j], c] = part[j, c]
-
-
-@device
-def transposed_selectors(la):
-    """S = the null-space bases themselves, transposed; free multipliers select along the constraint forces."""
-    b2, b3, n_k = block_at(la.b2), block_at(la.b3), la.n_kinematic
-    S, G = mat(la.S, la.n_most, la.n_d), mat(la.G, la.n_2, la.n_V)
-    K2, K3, p_of_z = mat(b2.K, la.n_V, la.n_V), mat(b3.K, la.n_Z, la.n_Z), ivec(la.p_of_z, la.n_Z)
-    multiplier, element = ivec(la.multiplier_of_free, la.n_free), ivec(la.element_of_free, la.n_free)
-    null2 = la.n_V - b2.rank
-    for row in range(la.n_f):
-        for k in range(la.n_d):
-            S[row, k] = 0.0
-        if row < la.n_free:
-            if element[row] >= 0:
-                S[row, element[row]] = 1.0
-            else:
-                for i in range(la.n_V):
-                    S[row, n_k + i] = G[multiplier[row], i]
-        elif row < la.n_free + null2:
-            for i in range(la.n_V):
-                S[row, n_k + i] = K2[i, row - la.n_free]
-        else:
-            for j in range(la.n_Z):
-                if p_of_z[j] >= 0:
-                    S[row, p_of_z[j]] = K3[j, row - la.n_free - null2]
-
-
-@device
-def unit_selectors(la):
-    """S = rows of the independent coordinates. Returns whether there are such (LU, QR; contact points dependent)."""
-    if la.algebraic == SVD:
-        return False
-    b2, b3 = block_at(la.b2), block_at(la.b3)
-    S, element, p_of_z = mat(la.S, la.n_most, la.n_d), ivec(la.element_of_free, la.n_free), ivec(la.p_of_z, la.n_Z)
-    column2, column3 = ivec(b2.column, la.n_V), ivec(b3.column, la.n_Z)
-    null2 = la.n_V - b2.rank
-    for row in range(la.n_f):
-        for k in range(la.n_d):
-            S[row, k] = 0.0
-        if row < la.n_free:
-            at = element[row]
-        elif row < la.n_free + null2:
-            at = la.n_kinematic + column2[b2.rank + row - la.n_free]
-        else:
-            at = p_of_z[column3[b3.rank + row - la.n_free - null2]]
-        if at < 0:
-            return False
-        S[row, at] = 1.0
-    return True
-
-
-@device
-def remember_pivots(block, kept):
-    """Note which variables are dependent; returns whether others were before."""
-    column, changed = ivec(block.column, block.columns), False
-    for place in range(block.columns):
-        now = 1 if place < block.rank else 0
-        if kept[column[place]] != now:
-            kept[column[place]] = now
-            changed = True
-    return changed
-
-
-@device
-def select(la, source, out):
-    """out = S source; S has many zeros."""
-    S = mat(la.S, la.n_most, la.n_d)
-    for i in range(la.n_f):
-        for j in range(la.n_f):
-            out[i, j] = 0.0
-        for k in range(la.n_d):
-            s = S[i, k]
-            if s != 0.0:
-                for j in range(la.n_f):
-                    out[i, j] += s * source[k, j]
-
-
-@device
-def well_conditioned(la):
-    """Whether S E X can be inverted safely: smallest pivot of its equilibrated rows."""
-    SEX, real = mat(la.SEX, la.n_most, la.n_most), mat(la.real, la.n_most, la.n_most)
-    for i in range(la.n_f):
-        largest = 0.0
-        for j in range(la.n_f):
-            largest = max(largest, abs(SEX[i, j]))
-        if largest == 0.0:
-            return False
-        for j in range(la.n_f):
-            real[i, j] = SEX[i, j] / largest
-    if lu.factor(real, ivec(la.real_pivots, la.n_most), la.n_f) != 0:
-        return False
-    smallest = 1.0
-    for i in range(la.n_f):
-        smallest = min(smallest, abs(real[i, i]))
-    return smallest > 1e-3
-
-
-@device
-def choose_selectors(la, state):
-    """Selectors for the new decomposition, and S E X."""
-    EX, SEX = mat(la.EX, la.n_d, la.n_most), mat(la.SEX, la.n_most, la.n_most)
-    if la.strategy == EVERY:
-        transposed_selectors(la)
-        add(state, Count.SELECTORS, 1)
-        select(la, EX, SEX)
-        return
-    other_v = remember_pivots(block_at(la.b2), ivec(la.kept_v, la.n_V))
-    other_z = remember_pivots(block_at(la.b3), ivec(la.kept_z, la.n_Z))
-    if la.have_selectors == 0 or state.convergence_failed == 1 or other_v or other_z:
-        if not unit_selectors(la):
-            transposed_selectors(la)
-        add(state, Count.SELECTORS, 1)
-        la.have_selectors = 1
-    select(la, EX, SEX)
-    # free multipliers have no E, so that there the test would mean nothing
-    with_multipliers = la.n_free > 0 and ivec(la.multiplier_of_free, la.n_free)[0] >= 0
-    if not with_multipliers and not well_conditioned(la):
-        transposed_selectors(la)
-        add(state, Count.SELECTORS, 1)
-        select(la, EX, SEX)
-
-
 @device
 def decompose(la, state):
     """Everything that does not depend on the step size."""
@@ -543,76 +238,6 @@ def prepare_orthogonal(la, SEX, SJX):
 
 
 @device
-def solve_real(la, R, out):
-    """One vector, σ = γ."""
-    nz, rd, d_row = vec(la.nonzeros, la.n_nonzeros), vec(la.rd, la.n_d), ivec(la.d_row, la.n_d)
-    ed, jd, S = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd), mat(la.S, la.n_most, la.n_d)
-    y, X, n_f = vec(la.y, la.n_most), mat(la.X, la.n, la.n_most), la.n_f
-    particular(la, R, out)
-    for i in range(la.n_d):
-        rd[i] = R[d_row[i]]
-    for k in range(la.n_jd):
-        rd[jd[1, k]] += nz[jd[0, k]] * out[jd[2, k]]
-    for k in range(la.n_ed):
-        rd[ed[1, k]] -= la.gamma * nz[ed[0, k]] * out[ed[2, k]]
-    for i in range(n_f):
-        total = 0.0
-        for k in range(la.n_d):
-            total += S[i, k] * rd[k]
-        y[i] = total
-    if la.differential == QR:
-        solution = vec(la.double_solution, n_f)
-        solve_block(block_at(la.real_block), QR, y, solution)
-        for i in range(n_f):
-            y[i] = solution[i]
-    else:
-        lu.substitute(mat(la.real, la.n_most, la.n_most), ivec(la.real_pivots, la.n_most), y, n_f)
-    for i in range(la.n):
-        total = 0.0
-        for c in range(n_f):
-            total += X[i, c] * y[c]
-        out[i] += total
-
-
-@device
-def solve_part3(block, kind, rhs, variables, count, part, x):
-    """x[variables] = solution of a block, for three right-hand sides."""
-    solve_block3(block, kind, rhs, part)
-    for j in range(count):
-        v = variables[j]
-        x[v, 0], x[v, 1], x[v, 2] = part[j, 0], part[j, 1], part[j, 2]
-
-
-@device
-def negative_rows3(la, R, rows, count, entries, n_entries, x, out):
-    """out = −R[rows] − (sparse matrix) x, three columns."""
-    nz, at = vec(la.nonzeros, la.n_nonzeros), imat(entries, 3, n_entries)
-    for i in range(count):
-        r = rows[i]
-        out[i, 0], out[i, 1], out[i, 2] = -R[r, 0], -R[r, 1], -R[r, 2]
-    for k in range(n_entries):
-        value, i, j = nz[at[0, k]], at[1, k], at[2, k]
-        out[i, 0] -= value * x[j, 0]
-        out[i, 1] -= value * x[j, 1]
-        out[i, 2] -= value * x[j, 2]
-
-
-@device
-def particular3(la, R, x):
-    """`particular` for three columns: the constraint blocks are real, so complex systems pass through them in parts."""
-    part = mat(la.part3, max(la.n_Y, la.n_V, la.n_Z), 3)
-    rhs1, rhs2, rhs3 = mat(la.rhs1_3, la.n_1, 3), mat(la.rhs2_3, la.n_2, 3), mat(la.rhs3_3, la.n_3, 3)
-    for i in range(la.n):
-        x[i, 0], x[i, 1], x[i, 2] = 0.0, 0.0, 0.0
-    negative_rows3(la, R, ivec(la.c3_row, la.n_3), la.n_3, la.f2, 0, x, rhs3)
-    solve_part3(block_at(la.b3), la.algebraic, rhs3, ivec(la.Z, la.n_Z), la.n_Z, part, x)
-    negative_rows3(la, R, ivec(la.c2_row, la.n_2), la.n_2, la.f2, la.n_f2, x, rhs2)
-    solve_part3(block_at(la.b2), la.algebraic, rhs2, ivec(la.V, la.n_V), la.n_V, part, x)
-    negative_rows3(la, R, ivec(la.c1_row, la.n_1), la.n_1, la.f1, la.n_f1, x, rhs1)
-    solve_part3(block_at(la.b1), la.algebraic, rhs1, ivec(la.Y, la.n_Y), la.n_Y, part, x)
-
-
-@device
 def solve_small(la, y, yr, yi):
     """The differential part: y with γ, yr + i yi with α + iβ, in place."""
     n_f = la.n_f
@@ -672,6 +297,38 @@ def solve_stages(la, R, D):
         D[i, 0] += t0
         D[i, 1] += t1
         D[i, 2] += t2
+
+
+@device
+def solve_real(la, R, out):
+    """One vector, σ = γ."""
+    nz, rd, d_row = vec(la.nonzeros, la.n_nonzeros), vec(la.rd, la.n_d), ivec(la.d_row, la.n_d)
+    ed, jd, S = imat(la.ed, 3, la.n_ed), imat(la.jd, 3, la.n_jd), mat(la.S, la.n_most, la.n_d)
+    y, X, n_f = vec(la.y, la.n_most), mat(la.X, la.n, la.n_most), la.n_f
+    particular(la, R, out)
+    for i in range(la.n_d):
+        rd[i] = R[d_row[i]]
+    for k in range(la.n_jd):
+        rd[jd[1, k]] += nz[jd[0, k]] * out[jd[2, k]]
+    for k in range(la.n_ed):
+        rd[ed[1, k]] -= la.gamma * nz[ed[0, k]] * out[ed[2, k]]
+    for i in range(n_f):
+        total = 0.0
+        for k in range(la.n_d):
+            total += S[i, k] * rd[k]
+        y[i] = total
+    if la.differential == QR:
+        solution = vec(la.double_solution, n_f)
+        solve_block(block_at(la.real_block), QR, y, solution)
+        for i in range(n_f):
+            y[i] = solution[i]
+    else:
+        lu.substitute(mat(la.real, la.n_most, la.n_most), ivec(la.real_pivots, la.n_most), y, n_f)
+    for i in range(la.n):
+        total = 0.0
+        for c in range(n_f):
+            total += X[i, c] * y[c]
+        out[i] += total
 
 
 @device

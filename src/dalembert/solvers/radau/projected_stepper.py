@@ -1,20 +1,50 @@
-"""The driver's side of GEOMS: what the stepper of the Radau family does, and explanations of lost ranks."""
+"""The driver's side of GEOMS: what the stepper of the Radau family does, what may be differences in a Jacobian, and
+explanations of lost ranks."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from dalembert.compile.memory import Memory
+from dalembert.compile.system import CompiledSystem, part_of_jacobian
 from dalembert.errors import RedundantConstraints, SingularConfiguration
+from dalembert.model import Model
 from dalembert.solvers import status as codes
-from dalembert.solvers.radau import projected
+from dalembert.solvers.implicit import differences_of
+from dalembert.solvers.jacobians import Exact, Jacobian
+from dalembert.solvers.radau import constraints
 from dalembert.solvers.radau.stepper import RadauStepper
 
 #: singular values of a constraint block below this fraction of the largest explain why steps got lost
 NEARLY_DEPENDENT = 0.02
 
 
+def exact_nonzeros(compiled: CompiledSystem) -> np.ndarray:
+    """The nonzeros of ∂F/∂x that ranks, or the directions of constraint forces, depend on.
+
+    The others are the derivatives by positions, velocities, r and s of the equations of motion, of r', and of F1, which
+    contains the forces as well: they only matter for the speed of Newton's method.
+    """
+    blocks, (rows, columns) = compiled.system.blocks, compiled.jacobian_pattern
+    states = np.concatenate([blocks.Z, blocks.V, np.setdiff1d(blocks.free, blocks.multipliers)])
+    with_forces = np.concatenate([blocks.dynamic, blocks.elements, blocks.F1])
+    return np.flatnonzero(~(np.isin(rows, with_forces) & np.isin(columns, states)))
+
+
 class ProjectedStepper(RadauStepper):
     """A run of GEOMS."""
+
+    def differences_by(self, model: Model, jacobian: Jacobian) -> Memory:
+        if isinstance(jacobian, Exact):
+            return super().differences_by(model, jacobian)
+        exact = exact_nonzeros(self.compiled)
+        key = ("exact part of the Jacobian", id(self.compiled))
+        with model.lock:
+            if key not in model.cache:
+                model.cache[key] = part_of_jacobian(self.compiled, exact)
+            self.jacobian = model.cache[key]
+        self.ports = self.ports._replace(jacobian=np.uintp(self.jacobian.address))
+        return differences_of(self.compiled, model, jacobian, exact=exact)
 
     def wants_to_step_over(self, status: int) -> bool:
         """Whether the kernel stopped because a singular position is near, and the options say to pass it."""
@@ -22,7 +52,7 @@ class ProjectedStepper(RadauStepper):
             return False
         if status in (codes.STEP_TOO_SMALL, codes.SINGULAR):  # tight tolerances fail before the position is announced
             return bool(self._dependent_rows(NEARLY_DEPENDENT))
-        return status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == projected.NEAR
+        return status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
 
     def regularity(self, x: np.ndarray) -> float:
         """Smallest singular value of the constraints on position level at x, redundancy left out."""
@@ -43,7 +73,7 @@ class ProjectedStepper(RadauStepper):
 
     def explain(self, status: int) -> Exception:
         t = self.t
-        near = status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == projected.NEAR
+        near = status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
         if near or status in (codes.STEP_TOO_SMALL, codes.SINGULAR):
             names = self._dependent_rows(NEARLY_DEPENDENT) or ("some constraints" if near else "")
             if names:
@@ -56,21 +86,21 @@ class ProjectedStepper(RadauStepper):
         la = self.algebra
         trouble = int(la.trouble)
         names = self._dependent_rows(max(float(la.threshold), 1e-9)) or "some constraints"
-        if trouble == projected.CHANGED:
+        if trouble == constraints.CHANGED:
             return SingularConfiguration(
                 f"the rank of the constraints changes at t = {t:.9g}: {names} become dependent or independent, a "
                 "singular position. Geoms(singular='step over') passes isolated ones on the branch of the motion."
             )
-        if trouble == projected.NOT_UNIFORM:
+        if trouble == constraints.NOT_UNIFORM:
             missing = [int(block.rows) - int(block.rank) for block in (la.b1, la.b2, la.b3)]
             return RedundantConstraints(
                 f"the constraints are not uniformly redundant at t = {t:.9g}: on acceleration, velocity and position "
                 f"level {missing[0]}, {missing[1]} and {missing[2]} of them depend on the others ({names})."
             )
         level = {
-            projected.DEFICIENT_1: "acceleration level, or the auxiliary equations do not determine w",
-            projected.DEFICIENT_2: "velocity level, or invariants follow from them",
-            projected.DEFICIENT_3: "position level, or the contact-point equations do not determine s",
+            constraints.DEFICIENT_1: "acceleration level, or the auxiliary equations do not determine w",
+            constraints.DEFICIENT_2: "velocity level, or invariants follow from them",
+            constraints.DEFICIENT_3: "position level, or the contact-point equations do not determine s",
         }[trouble]
         return RedundantConstraints(
             f"constraints are redundant at t = {t:.9g} on {level}; dependent: {names}. Remove one, or use "

@@ -17,7 +17,7 @@ from dalembert.linalg.sparse_lu import (
     substitute_sparse_complex,
 )
 from dalembert.solvers import sparse
-from dalembert.solvers.radau.core import LINEAR_ALGEBRA
+from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 
 ALGEBRA = layout(
     arrays=[*LINEAR_ALGEBRA, *sparse.ARRAYS, "real", "complex"],

@@ -10,15 +10,18 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem
 from dalembert.model import Model
 from dalembert.solvers.implicit import ImplicitStepper, differences_of
-from dalembert.solvers.jacobians import EXACT, Jacobian
+from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
 from dalembert.solvers.method import Tolerances, first_step_guess
-from dalembert.solvers.radau import core
+from dalembert.solvers.radau.control import Control
+from dalembert.solvers.radau.core import radau
+from dalembert.solvers.radau.state import FLAGS, new_state
+from dalembert.solvers.radau.tableau import GAMMA
 
 
 class RadauStepper(ImplicitStepper):
     """A run of a Radau method with the linear algebra in the record `algebra`."""
 
-    leading_coefficient = core.GAMMA
+    leading_coefficient = GAMMA
     algebra_kernels = (
         ("decompose", "decomposition", CALL2),
         ("prepare", "factorization", CALL_REALS3),
@@ -33,7 +36,7 @@ class RadauStepper(ImplicitStepper):
         compiled: CompiledSystem,
         model: Model,
         tolerances: Tolerances,
-        control: core.Control,
+        control: Control,
         events: Port | None,
         samples: int,
         jacobian: Jacobian = EXACT,
@@ -41,15 +44,19 @@ class RadauStepper(ImplicitStepper):
         key = ("radau state", id(compiled))
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = core.new_state(compiled, int(algebra.n_nonzeros), 3 * len(model.inputs))
+                model.cache[key] = new_state(compiled, int(algebra.n_nonzeros), 3 * len(model.inputs))
             state = model.cache[key].fresh()
         super().__init__(algebra, compiled, model, state, 4, control.max_steps, events, samples)
         self.control = control
-        self.differences = differences_of(compiled, model, jacobian, leading_apart=jacobian is not EXACT)
+        self.differences = self.differences_by(model, jacobian)
         state.set(differences=self.differences.address)
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
         state.atol[:] = tolerances.atol * state.rtol / tolerances.rtol
+
+    def differences_by(self, model: Model, jacobian: Jacobian) -> Memory:
+        """The record that says how the kernel gets the Jacobian."""
+        return differences_of(self.compiled, model, jacobian, leading_apart=not isinstance(jacobian, Exact))
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         state = self.state
@@ -59,7 +66,7 @@ class RadauStepper(ImplicitStepper):
         h = min(abs(first_step) if first_step else self._first_step(abs(span)), self.control.max_step)
         last = h * 1.0001 >= abs(span)
         h = np.copysign(abs(span) if last else h, span)
-        state.set(**dict.fromkeys(core.FLAGS, 0))
+        state.set(**dict.fromkeys(FLAGS, 0))
         state.set(t=t, t_end=t_end, h=h, h_old=h, rate=1.0, contraction=1.0, first=1, need_jacobian=1, last=int(last))
 
     def limit_first_step(self, h: float) -> None:
@@ -73,4 +80,4 @@ class RadauStepper(ImplicitStepper):
         return first_step_guess(state.x[moving], state.x_dot[moving], state.weight[moving], span)
 
     def advance(self) -> int:
-        return core.radau(self.algebra.address, self.ports, self.state.record, self.control, self.buffer, self.scan)
+        return radau(self.algebra.address, self.ports, self.state.record, self.control, self.buffer, self.scan)

@@ -1,0 +1,168 @@
+"""Newton's method for the stages: Jacobian, factors, and the simplified iteration W += ΔW, Z = T W."""
+
+import numpy as np
+
+from dalembert.compile.kernel import call2, call3, call_reals3, device
+from dalembert.compile.memory import ivec, mat, vec
+from dalembert.solvers import status
+from dalembert.solvers.differences import EXACT, differences_at, new_nonzeros
+from dalembert.solvers.ports import evaluate, set_inputs
+from dalembert.solvers.radau.stages import set_stage, stage_residuals
+from dalembert.solvers.radau.state import STOP, add, keep_failed
+from dalembert.solvers.radau.tableau import ALPHA, BETA, GAMMA, TI, TM, C
+from dalembert.solvers.status import Count
+
+#: a first iteration is never trusted to leave less than this fraction of its increment as an error
+FIRST_CONTRACTION = 1e-2
+#: increments that stop decreasing below this fraction of the tolerance are rounding errors
+NOISE = 0.03
+
+# outcomes
+CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE, STOPPED = range(5)
+
+
+@device
+def choose_matrix_point(state, control):
+    """Put the point for the next Jacobian, current or predicted, into `stage`; returns its time."""
+    n, stage = state.n, vec(state.stage, 2 * state.n)
+    if control.matrix_at == 0 or control.extrapolate == 0 or state.have_history == 0:
+        x, x_dot = vec(state.x, n), vec(state.x_dot, n)
+        for i in range(n):
+            stage[i] = x[i]
+            stage[n + i] = x_dot[i]
+        state.jacobian_is_here = 1
+        return state.t
+    node, c = C[control.matrix_at - 1], mat(state.coefficients, 4, n)
+    s, over_h = node * state.h / state.h_old, 1.0 / state.h_old
+    for i in range(n):
+        stage[i] = c[0, i] + s * (c[1, i] + s * (c[2, i] + s * c[3, i]))
+        stage[n + i] = over_h * (c[1, i] + s * (2.0 * c[2, i] + s * 3.0 * c[3, i]))
+    state.jacobian_is_here = 0  # it belongs to this step size
+    return state.t + node * state.h
+
+
+@device
+def new_jacobian(la, ports, state, t):
+    """Evaluate at the point in `stage`. Returns 0 or a code of `status`."""
+    stage, nonzeros = vec(state.stage, 2 * state.n), vec(la.nonzeros, state.n_nonzeros)
+    d = differences_at(state.differences)
+    if d.kind == EXACT:
+        answer = evaluate(ports.jacobian, ports, t, stage, nonzeros)
+    else:
+        before = d.evaluations
+        answer = set_inputs(ports, t, stage)
+        if answer == 0:
+            answer = new_nonzeros(d, ports, t, stage, 0.0, nonzeros, state.look_again == 1)
+        state.look_again = 0
+        add(state, Count.DIFFERENCES, d.evaluations - before)
+    if answer != 0:
+        keep_failed(state, t)
+        return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
+    add(state, Count.JACOBIAN, 1)
+    add(state, Count.FLOPS, ivec(la.cost, 4)[0])
+    if call2(la.decompose, la.own, la.state) == 0:
+        return status.RANK_DEFICIENT
+    state.need_jacobian = 0
+    state.need_factors = 1
+    return 0
+
+
+@device
+def new_factors(la, state):
+    """Factor for the current step size. Returns whether that was possible."""
+    h = state.h
+    add(state, Count.DECOMPOSITIONS, 1)
+    add(state, Count.FLOPS, ivec(la.cost, 4)[1])
+    if call_reals3(la.prepare, la.own, GAMMA / h, ALPHA / h, BETA / h) == 0:
+        return False
+    state.need_factors = 0
+    return True
+
+
+@device
+def transform_residuals(state):
+    """R = T⁻¹ F."""
+    F, R = mat(state.F, 3, state.m), mat(state.R, state.m, 3)
+    for i in range(state.m):
+        f0, f1, f2 = F[0, i], F[1, i], F[2, i]
+        R[i, 0] = TI[0][0] * f0 + TI[0][1] * f1 + TI[0][2] * f2
+        R[i, 1] = TI[1][0] * f0 + TI[1][1] * f1 + TI[1][2] * f2
+        R[i, 2] = TI[2][0] * f0 + TI[2][1] * f1 + TI[2][2] * f2
+
+
+@device
+def apply_increments(state):
+    """W += D, Z = T W. Returns the weighted size of the increments."""
+    n = state.n
+    D, W, Z, scale = mat(state.D, n, 3), mat(state.W, n, 3), mat(state.Z, n, 3), vec(state.scale, n)
+    total = 0.0
+    for i in range(n):
+        d0, d1, d2 = D[i, 0], D[i, 1], D[i, 2]
+        total += (d0 * d0 + d1 * d1 + d2 * d2) * scale[i] * scale[i]
+        w0, w1, w2 = W[i, 0] + d0, W[i, 1] + d1, W[i, 2] + d2
+        W[i, 0], W[i, 1], W[i, 2] = w0, w1, w2
+        Z[i, 0] = TM[0][0] * w0 + TM[0][1] * w1 + TM[0][2] * w2
+        Z[i, 1] = TM[1][0] * w0 + TM[1][1] * w1 + TM[1][2] * w2
+        Z[i, 2] = TM[2][0] * w0 + TM[2][1] * w1 + TM[2][2] * w2
+    return np.sqrt(total / (3 * n))
+
+
+@device
+def newton(la, ports, state, control):
+    """Simplified Newton iteration, with new matrices on the way if allowed. Returns what `iterate` returns."""
+    for update in range(control.updates + 1):
+        outcome = iterate(la, ports, state, control, update < control.updates)
+        if update == control.updates or outcome not in (DIVERGED, SLOW):
+            return outcome
+        t = set_stage(state, 1)  # the current iterate of the middle stage
+        state.jacobian_is_here = 0
+        if new_jacobian(la, ports, state, t) != 0 or not new_factors(la, state):
+            return DIVERGED
+    return DIVERGED
+
+
+@device
+def iterate(la, ports, state, control, may_update):
+    """Iterate with one matrix. Returns CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE or STOPPED.
+
+    SLOW: convergence is foreseeably too slow; h has been reduced to what should work, unless `may_update`.
+    """
+    limit = control.max_iterations
+    contraction = max(max(state.contraction, control.unit) ** 0.8, FIRST_CONTRACTION)
+    rate, previous, previous_ratio = state.rate, 1.0, 1.0
+    for iteration in range(1, limit + 1):
+        answer = stage_residuals(state, ports, iteration > 1)
+        if answer != 0:
+            return STOPPED if answer == STOP else CANNOT_EVALUATE
+        transform_residuals(state)
+        call3(la.solve_stages, la.own, state.R, state.D)
+        add(state, Count.BACK_SUBSTITUTIONS, 1)
+        add(state, Count.FLOPS, ivec(la.cost, 4)[2])
+        state.iterations = iteration
+        size = apply_increments(state)
+        if not np.isfinite(size):
+            return DIVERGED
+        if iteration > 1 and iteration < limit:
+            ratio = size / previous
+            rate = ratio if iteration == 2 else np.sqrt(ratio * previous_ratio)
+            previous_ratio = ratio
+            if rate >= 0.99:
+                if size <= NOISE and previous <= NOISE:  # nothing but rounding: λ of index 3 shows it first
+                    return CONVERGED
+                state.rate = rate
+                return DIVERGED
+            contraction = rate / (1.0 - rate)
+            left = limit - 1 - iteration
+            foreseen = contraction * size * rate**left / control.newton_limit
+            if foreseen >= 1.0:
+                if contraction * size <= NOISE and previous <= NOISE:  # good enough, and perhaps rounding
+                    return CONVERGED
+                state.rate = rate
+                if not may_update:
+                    state.h *= 0.8 * max(1e-4, min(20.0, foreseen)) ** (-1.0 / (4.0 + left))
+                return SLOW
+        previous = max(size, control.unit)
+        if contraction * size <= control.newton_limit:
+            state.contraction, state.rate = contraction, rate
+            return CONVERGED
+    return DIVERGED

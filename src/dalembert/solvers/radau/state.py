@@ -1,0 +1,99 @@
+"""The record of a run of the Radau family: everything that survives between two calls of the kernel, and its work
+space."""
+
+import numpy as np
+
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import Memory, ivec, layout, member, vec
+from dalembert.solvers.status import N_COUNTS
+
+#: status of a port that asks to stop
+STOP = 2
+
+# Stage quantities Z, W, D (increments) and R have one row per unknown or equation and three columns, so that one pass
+# serves all stages.
+STATE = layout(
+    arrays=[
+        "monitor",  # the clock of a profile; 0: there is none
+        "x", "x_dot",
+        "coefficients",  # (4, n): the polynomial of the last accepted step
+        "count", "atol", "rtol", "index",
+        "algebraic",  # 1 for equations without derivatives
+        "weight",  # atol + rtol |x| at the current point
+        "scale",  # 1 / weight, with powers of h for variables of higher index
+        "Z", "W", "F", "R", "D",
+        "stage",  # (2 n): x and x' of a stage
+        "inputs",  # u, u', u'' at the three stages
+        "F_here", "rate_here",  # the residual at the current point, and the x' it was evaluated with
+        "e_row", "e_column",  # of the nonzeros of E
+        "error", "correction",
+        "failed",  # (2 n): the stage at which a function could not be evaluated
+        "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
+    ],
+    reals=["t", "h", "t_end", "h_old", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
+    wholes=[
+        "n", "m", "n_nonzeros", "n_e",
+        "constant",  # E does not change
+        "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last",
+        "singular_count", "have_history", "refused", "iterations", "convergence_failed",
+        "look_again",  # the pattern of estimated differences may be too small
+        "have_here",  # F_here belongs to the current point
+    ],
+)  # fmt: skip
+FLAGS = STATE.names[STATE.names.index("first") :]
+state_at = member(STATE)
+
+#: the fields with which the record of every linear algebra begins; cost: floating-point operations of decompose,
+#: prepare, one Newton iteration, one error estimate; own and state: addresses of the record itself and of `STATE`
+LINEAR_ALGEBRA = ("decompose", "prepare", "solve_stages", "solve_real", "correct", "nonzeros", "cost", "own", "state")
+algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
+
+
+def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
+    """Work space for a compiled system; `n_inputs` counts inputs and their derivatives."""
+    system, (e_row, e_column) = compiled.system, compiled.leading_pattern
+    n, m, index, algebraic = system.n, len(system.equations), system.index, ~system.differential_equations
+    vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
+    scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64 or name == "monitor"}
+    arrays = dict(
+        coefficients=np.zeros((4, n)), count=np.zeros(N_COUNTS, np.int64), index=np.ascontiguousarray(index, np.int64),
+        algebraic=np.ascontiguousarray(algebraic, np.int64), Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
+        F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
+        inputs=np.zeros((3, n_inputs)), differences=0, F_here=np.zeros(m), rate_here=np.zeros(n),
+        e_row=np.ascontiguousarray(e_row, np.int64), e_column=np.ascontiguousarray(e_column, np.int64),
+    )  # fmt: skip
+    sizes = dict(n=n, m=m, n_nonzeros=n_nonzeros, n_e=len(e_row), constant=int(system.leading_is_constant))
+    return Memory(STATE, {**vectors, **scalars, **arrays, **sizes})
+
+
+@device
+def add(state, which, amount):
+    """Count."""
+    ivec(state.count, N_COUNTS)[which] += amount
+
+
+@device
+def set_weights(state):
+    n = state.n
+    x, weight, atol, rtol = vec(state.x, n), vec(state.weight, n), vec(state.atol, n), vec(state.rtol, n)
+    for i in range(n):
+        weight[i] = atol[i] + rtol[i] * abs(x[i])
+
+
+@device
+def set_scale(state):
+    """Errors of variables of index 2 and 3 are weighted by h and h²."""
+    n, h = state.n, abs(state.h)
+    index, scale, weight = ivec(state.index, n), vec(state.scale, n), vec(state.weight, n)
+    for i in range(n):
+        power = index[i]
+        scale[i] = (1.0 if power == 1 else (h if power == 2 else h * h)) / weight[i]
+
+
+@device
+def keep_failed(state, t):
+    """Remember the stage that could not be evaluated."""
+    stage, failed = vec(state.stage, 2 * state.n), vec(state.failed, 2 * state.n)
+    state.failed_t = t
+    for i in range(2 * state.n):
+        failed[i] = stage[i]
