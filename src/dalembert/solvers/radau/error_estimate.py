@@ -6,7 +6,7 @@ from dalembert.compile.kernel import call3, device
 from dalembert.compile.memory import ivec, mat, vec
 from dalembert.solvers.ports import evaluate
 from dalembert.solvers.radau.state import STOP, add, keep_failed
-from dalembert.solvers.radau.tableau import ERR
+from dalembert.solvers.radau.tableau import ERR, GAMMA
 from dalembert.solvers.status import Count
 
 
@@ -28,6 +28,18 @@ def error_norm(state):
         e = error[i] * scale[i]
         total += e * e
     return max(np.sqrt(total / state.n), 1e-10)
+
+
+@device
+def kinematic_norm(state):
+    """The estimate of the positions before it is filtered. Constraints leave nothing of it where they prescribe the
+    motion, however far the polynomial between the points is off."""
+    F, scale, total = mat(state.F, 3, state.m), vec(state.scale, state.n), 0.0
+    row, factor = ivec(state.kinematic, state.n_kinematic), state.h / GAMMA
+    for i in range(state.n_kinematic):
+        e = factor * F[0, row[i]] * scale[i]
+        total += e * e
+    return np.sqrt(total / state.n)
 
 
 @device
@@ -76,7 +88,7 @@ def estimate_error(la, ports, state):
     if answer != 0:
         keep_failed(state, state.t)
         return -2.0 if answer == STOP else -1.0
-    norm = error_norm(state)
+    norm = max(error_norm(state), kinematic_norm(state))
     if norm >= 1.0 and (state.first == 1 or state.rejected == 1):
         for i in range(n):
             stage[i] = x[i] + error[i]
@@ -84,5 +96,5 @@ def estimate_error(la, ports, state):
         if answer == STOP:
             return -2.0
         if answer == 0:
-            norm = error_norm(state)
+            norm = max(error_norm(state), kinematic_norm(state))
     return norm

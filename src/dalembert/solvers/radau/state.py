@@ -26,13 +26,14 @@ STATE = layout(
         "inputs",  # u, u', u'' at the three stages
         "F_here", "rate_here",  # the residual at the current point, and the x' it was evaluated with
         "e_row", "e_column",  # of the nonzeros of E
+        "kinematic",  # rows of p' = Z v, if the estimate has to look at them for themselves
         "error", "correction",
         "failed",  # (2 n): the stage at which a function could not be evaluated
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
     reals=["t", "h", "t_end", "h_old", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
     wholes=[
-        "n", "m", "n_nonzeros", "n_e",
+        "n", "m", "n_nonzeros", "n_e", "n_kinematic",
         "constant",  # E does not change
         "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last",
         "singular_count", "have_history", "refused", "iterations", "convergence_failed",
@@ -51,6 +52,8 @@ algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
 
 def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
     """Work space for a compiled system; `n_inputs` counts inputs and their derivatives."""
+    blocks = getattr(compiled.system, "blocks", None)  # of a projected system, whose constraints filter estimates
+    kinematic = () if blocks is None else blocks.kinematic
     system, (e_row, e_column) = compiled.system, compiled.leading_pattern
     n, m, index, algebraic = system.n, len(system.equations), system.index, ~system.differential_equations
     vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
@@ -61,8 +64,16 @@ def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
         F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
         inputs=np.zeros((3, n_inputs)), differences=0, F_here=np.zeros(m), rate_here=np.zeros(n),
         e_row=np.ascontiguousarray(e_row, np.int64), e_column=np.ascontiguousarray(e_column, np.int64),
+        kinematic=np.ascontiguousarray(kinematic, np.int64),
     )  # fmt: skip
-    sizes = dict(n=n, m=m, n_nonzeros=n_nonzeros, n_e=len(e_row), constant=int(system.leading_is_constant))
+    sizes = dict(
+        n_kinematic=len(kinematic),
+        n=n,
+        m=m,
+        n_nonzeros=n_nonzeros,
+        n_e=len(e_row),
+        constant=int(system.leading_is_constant),
+    )
     return Memory(STATE, {**vectors, **scalars, **arrays, **sizes})
 
 
