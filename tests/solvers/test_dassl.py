@@ -344,60 +344,13 @@ def test_overdetermined_models_are_refused():
         da.simulate(model, (0, 1), x0=[1, 0], method="dassl")
 
 
-def test_large_systems_use_lapack():
+def test_large_dense_systems_use_lapack():
     problem = da.problems.pendulum_chain(N=10)
+    reference = problem.simulate(method=da.Radau5(linear_algebra="dense"), rtol=1e-10, atol=1e-10)
     for formulation in ("index1", "ggl"):
-        sol = problem.simulate(method=da.Dassl(formulation=formulation), rtol=1e-8, atol=1e-8)
-        reference = problem.simulate(method=da.Radau5(), rtol=1e-10, atol=1e-10)
+        method = da.Dassl(formulation=formulation, linear_algebra="dense")
+        sol = problem.simulate(method=method, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(sol.p[-1], reference.p[-1], atol=1e-4)
-
-
-# -- sparse matrices ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("name", ["andrews", "car_axis", "motor_pendulum", "truck", "rolling_disc"])
-def test_sparse_and_dense_matrices_agree(name, formulation):
-    problem = da.problems.catalogue()[name]()
-    dense, sparse = (
-        problem.simulate(method=da.Dassl(formulation=formulation, linear_algebra=how), rtol=1e-7, atol=1e-7)
-        for how in ("dense", "sparse")
-    )
-    assert problem.error(sparse) < max(2e-3, 20 * problem.error(dense))
-    # rounding errors decide some steps; the work is the same
-    assert abs(sparse.stats.accepted - dense.stats.accepted) < 0.2 * dense.stats.accepted
-
-
-def test_large_systems_are_sparse_by_themselves():
-    problem = da.problems.pendulum_chain(12, t_end=0.3)
-    results, seen = {}, {}
-    for how in ("auto", "dense", "sparse"):
-        method = da.Dassl(linear_algebra=how)
-        results[how] = problem.simulate(method=method, rtol=1e-7, atol=1e-7)
-        n = method.system(problem.model).n
-        stepper = method.stepper(problem.model, Tolerances(np.ones(n), np.ones(n)), np.inf, 1, None, 1)
-        seen[how] = "lu" in stepper.algebra.dtype.names
-    assert seen == {"auto": True, "dense": False, "sparse": True}
-    np.testing.assert_allclose(results["auto"].p[-1], results["dense"].p[-1], atol=1e-6)
-    np.testing.assert_array_equal(results["auto"].p[-1], results["sparse"].p[-1])
-
-
-def test_singular_sparse_matrices_are_named():
-    model = da.EquationsOfMotion(
-        p=["x", "y"], mass=[1, 1], force=[0, -9.81],
-        holonomic=lambda s: [s.x**2 + s.y**2 - 1, 2 * (s.x**2 + s.y**2 - 1)], lam=["rod", "same rod"],
-    )  # fmt: skip
-    with pytest.raises(da.SingularMatrix, match=r"(same )?rod"):
-        da.simulate(model, (0, 1), p0=[1, 0], method=da.Dassl(linear_algebra="sparse"))
-    with pytest.raises(da.OptionError, match="did you mean 'sparse'"):
-        da.Dassl(linear_algebra="sparce")
-
-
-def test_sparse_matrices_by_differences():
-    problem = da.problems.andrews()
-    for strategy in (da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated", partitioned=True)):
-        method = da.Dassl(jacobian=strategy, linear_algebra="sparse")
-        assert problem.error(problem.simulate(method=method, rtol=1e-8, atol=1e-8)) < 3e-4
 
 
 # -- explicit equations of motion --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,12 @@ import casadi as ca
 from dalembert.errors import ModelError
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.regularize import formulate
-from dalembert.solvers.bdf.options import LARGE, BdfOptions
-from dalembert.solvers.linear_algebra import takes_sparse
-from dalembert.solvers.method import Tolerances, one_of, require
+from dalembert.solvers.bdf.options import BdfOptions
+from dalembert.solvers.method import one_of, require
 
 if TYPE_CHECKING:
-    from dalembert.compile.ports import Port
+    from dalembert.compile.memory import Memory
+    from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import System
     from dalembert.solvers.bdf.stepper import BdfStepper
 
@@ -82,25 +83,11 @@ class Dassl(BdfOptions):
                 model.cache[key] = system.explicit()
             return model.cache[key]
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> BdfStepper:
-        """Set up a run."""
-        from dalembert.compile.kernel import announce
-        from dalembert.compile.system import compile_system
+    def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
+        from dalembert.solvers.bdf.stepper import BdfStepper
 
-        compiled = compile_system(self.system(model))
-        sparse = takes_sparse(self.linear_algebra, compiled, LARGE)
-        with announce():
-            from dalembert.solvers.bdf.stepper import BdfStepper
-
-            if sparse:
-                from dalembert.solvers.bdf.sparse import sparse_algebra as build
-            else:
-                from dalembert.solvers.bdf.dense import dense_algebra as build
-        key = ("bdf algebra", id(compiled), sparse)
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = build(compiled)
-        algebra = model.cache[key].fresh()
-        return BdfStepper(algebra, compiled, model, self, tolerances, max_step, max_steps, events, samples)
+        if sparse:
+            from dalembert.solvers.bdf.sparse import sparse_algebra as build
+        else:
+            from dalembert.solvers.bdf.dense import dense_algebra as build
+        return build, BdfStepper

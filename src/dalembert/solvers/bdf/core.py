@@ -27,6 +27,7 @@ from dalembert.compile.kernel import call2, call3, call_port, call_reals3, devic
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
 from dalembert.solvers.buffer import buffer_type
+from dalembert.solvers.counting import add
 from dalembert.solvers.differences import ESTIMATED, EXACT, differences_at, follow, keep_inputs, new_nonzeros, update
 from dalembert.solvers.events import carry_over, scan_step, scan_type
 from dalembert.solvers.ports import ports_type, set_inputs
@@ -104,12 +105,6 @@ def new_state(n: int, m: int, index: np.ndarray, n_nonzeros: int, max_order: int
             **scalars, **sizes,
         },
     )  # fmt: skip
-
-
-@device
-def add(state, which, amount):
-    """Count."""
-    ivec(state.count, N_COUNTS)[which] += amount
 
 
 # -- norms -------------------------------------------------------------------------------------------------------------

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from dalembert.model import Model
 from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
-from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS
-from dalembert.solvers.method import MethodOptions, one_of, require
+from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
+from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
+
+if TYPE_CHECKING:
+    from dalembert.compile.memory import Memory
+    from dalembert.compile.ports import Port
+    from dalembert.compile.system import CompiledSystem
+    from dalembert.regularize import System
+    from dalembert.solvers.bdf.stepper import BdfStepper
 
 #: in the order of the kernel's numbers
 ALGEBRAIC_ERRORS = ("full", "scaled", "excluded")
@@ -53,3 +63,29 @@ class BdfOptions(MethodOptions):
         if self.matrix_range is not None:
             return self.matrix_range
         return 0.0 if isinstance(self.jacobian, Exact) or self.jacobian.partitioned else 0.25
+
+    def system(self, model: Model) -> System:
+        """The formulation this method integrates."""
+        raise NotImplementedError
+
+    def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
+        """What builds the linear algebra, and what drives the kernel."""
+        raise NotImplementedError
+
+    def stepper(
+        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
+    ) -> BdfStepper:
+        """Set up a run."""
+        from dalembert.compile.kernel import announce
+        from dalembert.compile.system import compile_system
+
+        compiled = compile_system(self.system(model))
+        sparse = takes_sparse(self.linear_algebra, compiled, LARGE)
+        with announce():
+            build, run = self.parts(sparse)
+        key = ("bdf algebra", id(compiled), sparse)
+        with model.lock:
+            if key not in model.cache:
+                model.cache[key] = build(compiled)
+        algebra = model.cache[key].fresh()
+        return run(algebra, compiled, model, self, tolerances, max_step, max_steps, events, samples)

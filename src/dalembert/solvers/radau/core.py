@@ -26,6 +26,7 @@ from dalembert.compile.kernel import call3, device, kernel
 from dalembert.compile.memory import ivec, mat, reference, vec
 from dalembert.solvers import status
 from dalembert.solvers.buffer import buffer_type
+from dalembert.solvers.counting import add
 from dalembert.solvers.events import carry_over, scan_step, scan_type
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate, ports_type
@@ -42,7 +43,7 @@ from dalembert.solvers.radau.newton import (
     newton,
 )
 from dalembert.solvers.radau.stages import predict_stages, set_polynomial, set_stage
-from dalembert.solvers.radau.state import STATE, add, algebra_at, set_scale, set_weights
+from dalembert.solvers.radau.state import STATE, algebra_at, set_scale, set_weights
 from dalembert.solvers.records import i8
 from dalembert.solvers.status import N_COUNTS, Count
 

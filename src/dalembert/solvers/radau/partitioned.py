@@ -21,6 +21,7 @@ from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, vec
 from dalembert.linalg.blocks import LU, QR, block_at, new_block, solve_block_many
 from dalembert.linalg.pair import factor_pair, new_pair, pair_at, pair_cost, substitute_complex, substitute_real
+from dalembert.solvers.counting import add
 from dalembert.solvers.radau.constraints import (
     ANNOUNCED,
     DEFICIENT_1,
@@ -32,7 +33,7 @@ from dalembert.solvers.radau.constraints import (
     scatter,
     set_row_factor,
 )
-from dalembert.solvers.radau.state import LINEAR_ALGEBRA, add
+from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 from dalembert.solvers.status import Count
 
 ENTRIES = ("a1", "a3", "f1", "h", "mass", "jv", "jp", "jr")

@@ -15,6 +15,7 @@ from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, vec
 from dalembert.linalg import lu
 from dalembert.linalg.blocks import LU, QR, SVD, block_at, factor_householder, new_block, solve_block
+from dalembert.solvers.counting import add
 from dalembert.solvers.radau.constraints import (
     ANNOUNCED,
     NONE,
@@ -26,7 +27,7 @@ from dalembert.solvers.radau.constraints import (
     set_row_factor,
 )
 from dalembert.solvers.radau.selectors import ADAPTIVE, EVERY, choose_selectors, select
-from dalembert.solvers.radau.state import LINEAR_ALGEBRA, add
+from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 from dalembert.solvers.status import Count
 
 TRIPLETS = ("a1", "a2", "a3", "f1", "f2", "f4", "jd", "ed")

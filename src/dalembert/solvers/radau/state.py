@@ -78,12 +78,6 @@ def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
 
 
 @device
-def add(state, which, amount):
-    """Count."""
-    ivec(state.count, N_COUNTS)[which] += amount
-
-
-@device
 def set_weights(state):
     n = state.n
     x, weight, atol, rtol = vec(state.x, n), vec(state.weight, n), vec(state.atol, n), vec(state.rtol, n)

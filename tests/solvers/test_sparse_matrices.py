@@ -1,0 +1,81 @@
+"""Sparse iteration matrices of implicit methods: the same steps as with dense ones, chosen by size, faults named."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.solvers.method import Tolerances
+
+DASSL = [(da.Dassl, {"formulation": f}) for f in ("index1", "index2", "ggl", "baumgarte")]
+RADAU = [(da.Radau5, {"formulation": f}) for f in ("index1", "index2", "index3", "ggl", "baumgarte")]
+ODASSL = [(da.Odassl, {"level": level}) for level in ("velocity", "acceleration")]
+
+
+PROBLEMS = ["andrews", "car_axis", "motor_pendulum", "truck", "ball_in_ellipse"]
+CASES = [(name, *method) for name in PROBLEMS for method in (*DASSL, *RADAU, *ODASSL)]
+CASES += [("rolling_disc", *method) for method in (*DASSL, *RADAU, ODASSL[1])]  # nonholonomic
+
+
+def stepper_of(method, model, tolerance=1.0):
+    n = method.system(model).n
+    return method.stepper(model, Tolerances(np.full(n, tolerance), np.full(n, tolerance)), np.inf, 1, None, 1)
+
+
+@pytest.mark.parametrize(("name", "kind", "options"), CASES)
+def test_sparse_and_dense_matrices_agree(name, kind, options):
+    problem = da.problems.catalogue()[name]()
+    dense, sparse = (
+        problem.simulate(method=kind(**options, linear_algebra=how), rtol=1e-7, atol=1e-7)
+        for how in ("dense", "sparse")
+    )
+    assert problem.error(sparse) < max(2e-3, 20 * problem.error(dense))
+    assert sparse.max_residual("position") < 10 * dense.max_residual("position") + 1e-9
+    # rounding errors decide some steps; the work is the same
+    assert abs(sparse.stats.accepted - dense.stats.accepted) < 0.2 * dense.stats.accepted
+
+
+@pytest.mark.parametrize("kind", [da.Dassl, da.Radau5, da.Odassl])
+def test_large_systems_are_sparse_by_themselves(kind):
+    problem = da.problems.pendulum_chain(12, t_end=0.3)
+    results, seen = {}, {}
+    for how in ("auto", "dense", "sparse"):
+        method = kind(linear_algebra=how)
+        results[how] = problem.simulate(method=method, rtol=1e-7, atol=1e-7)
+        seen[how] = "to" in stepper_of(method, problem.model).algebra.dtype.names
+    assert seen == {"auto": True, "dense": False, "sparse": True}
+    np.testing.assert_allclose(results["auto"].p[-1], results["dense"].p[-1], atol=1e-6)
+    np.testing.assert_array_equal(results["auto"].p[-1], results["sparse"].p[-1])
+
+
+@pytest.mark.parametrize("kind", [da.Dassl, da.Radau5, da.Odassl])
+def test_singular_matrices_are_named(kind):
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1, 2 * (s.x**2 + s.y**2 - 1)], lam=["rod", "same rod"],
+    )  # fmt: skip
+    with pytest.raises(da.SingularMatrix, match=r"(same )?rod"):
+        da.simulate(model, (0, 1), p0=[1, 0], method=kind(linear_algebra="sparse"))
+    with pytest.raises(da.OptionError, match="did you mean 'sparse'"):
+        kind(linear_algebra="sparce")
+
+
+def test_relaxed_increments_are_the_dense_ones():
+    """One step of ODASSL from a point that violates the constraints: the same matrix, the same relaxation."""
+    problem = da.problems.pendulum_chain(12)
+    increments = []
+    for how in ("dense", "sparse"):
+        stepper = stepper_of(da.Odassl(linear_algebra=how), problem.model)
+        n, rng = stepper.system.n, np.random.default_rng(2)
+        x = np.concatenate([problem.p0, problem.v0, np.zeros(n - 72)]) + 1e-2 * rng.normal(size=n)
+        stepper.start(0.0, x, rng.normal(size=n), 1.0, 1e-3)
+        stepper.advance()
+        increments.append(stepper.state.increment.copy())
+    assert np.abs(increments[0]).max() > 1e-3
+    np.testing.assert_allclose(increments[1], increments[0], rtol=1e-8, atol=1e-10)
+
+
+def test_sparse_matrices_by_differences():
+    problem = da.problems.andrews()
+    for strategy in (da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated", partitioned=True)):
+        method = da.Dassl(jacobian=strategy, linear_algebra="sparse")
+        assert problem.error(problem.simulate(method=method, rtol=1e-8, atol=1e-8)) < 3e-4
