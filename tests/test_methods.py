@@ -119,3 +119,26 @@ def test_conservation_of_energy():
     sol = problem.simulate(rtol=1e-9, atol=1e-9)
     assert sol.max_residual("invariant") < 1e-5
     assert problem.error(sol) < 1e-5
+
+
+def test_methods_on_one_model_do_not_disturb_each_other():
+    """What one run leaves in the model's cache must be right for every other one: same results as on a fresh model."""
+    strategies = (da.Exact(), da.Differences(), da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated"))
+    kept = [type(s)(**({"pattern": "estimated"} if s is strategies[3] else {}), partitioned=True) for s in strategies]
+    methods = [
+        *(da.Dassl(jacobian=s, linear_algebra=how) for s in (*strategies, *kept) for how in ("dense", "sparse")),
+        *(da.Odassl(jacobian=s, linear_algebra=how) for s in strategies for how in ("dense", "sparse")),
+        *(da.Radau5(jacobian=s, linear_algebra=how) for s in strategies for how in ("dense", "sparse")),
+        *(da.Geoms(jacobian=s, algebraic=a) for s in strategies for a in ("lu", "svd")),
+        da.Dassl(form="explicit"), da.Dassl(max_order=2), da.Odassl(level="acceleration"), da.Radau5(formulation="index1"),
+        da.Hem5(), da.Hem5(linear_solver=da.Dense()), da.Rkf45(), da.Mexx(), da.Mexx(sequence="released"),
+    ]  # fmt: skip
+    problem = da.problems.car_axis()
+
+    def end(problem, method):
+        return da.simulate(problem.model, (0, 0.5), **problem.start(), method=method, rtol=1e-6, atol=1e-6).p[-1]
+
+    alone = [end(da.problems.car_axis(), method) for method in methods]
+    for order in (range(len(methods)), reversed(range(len(methods)))):
+        for k in order:
+            np.testing.assert_array_equal(end(problem, methods[k]), alone[k], err_msg=repr(methods[k]))

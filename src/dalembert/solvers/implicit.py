@@ -31,10 +31,11 @@ def differences_of(
 ) -> Memory:
     """A record of `solvers.differences` for one run; `leading_apart`: E is needed for itself; `exact`: nonzeros of
     ∂F/∂x that are not to be differences, always the same for a system."""
-    key = ("differences", id(compiled), strategy, tuple(model.inputs), exact is None)
+    apart = strategy.partitioned or leading_apart
+    key = ("differences", id(compiled), strategy, tuple(model.inputs), apart, exact is None)
     with model.lock:
         if key not in model.cache:
-            leading = leading_port(compiled.system) if strategy.partitioned or leading_apart else None
+            leading = leading_port(compiled.system) if apart else None
             address = leading.address if leading else 0
             # the port stays alive with the record
             record = differences_record(compiled, strategy, 3 * len(model.inputs), address, exact)
