@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from dalembert.linalg.solver import SaddlePattern
     from dalembert.solvers.half.stepper import HalfStepper
 
+#: "modified" is (2.2) as the published runs had it: F λ of the first small steps with the λ that the step before began
+#: with. It loses order unless F is constant; "paper" is (2.2) itself
+DISCRETIZATIONS = ("auto", "standard", "paper", "modified")
 #: ∂f/∂λ below this fraction of the constraint's own row is small: the standard discretization converges as quickly
 SMALL = 1e-2
 
@@ -51,14 +54,14 @@ class Mexx(HalfExplicitOptions):
 
     max_order: int = 12  # of extrapolation: 3 … 13, rows of the tableau
     sequence: str | tuple[int, ...] = "released"  # small steps in a basic step, row by row; "paper", or given numbers
-    discretization: str = "auto"  # "modified" for forces that depend on multipliers, or "standard"
+    discretization: str = "auto"  # "paper" (2.2) for forces that depend on multipliers, "modified", or "standard"
     dense_order: int | None = None  # largest degree of the polynomials between the steps, at least 3; default: all
     dense_limit: float | None = None  # reject steps between whose ends the error may exceed this many tolerances
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(3 <= self.max_order <= MOST_ROWS, f"max_order={self.max_order} must lie between 3 and {MOST_ROWS}")
-        one_of("discretization", self.discretization, ("auto", "standard", "modified"))
+        one_of("discretization", self.discretization, DISCRETIZATIONS)
         order = self.dense_order
         require(order is None or order >= 3, f"dense_order={order} must be at least 3")
         limit = self.dense_limit
@@ -100,9 +103,10 @@ class Mexx(HalfExplicitOptions):
         compiled = compile_descriptor(self.system(model))
         modified = self._is_modified(model, compiled)
         dense_order = self.dense_order or 2 * MOST_ROWS
-        kind = f"{self.numbers} {dense_order} {'modified' if modified else 'standard'}"
+        delayed = self.discretization == "modified"
+        kind = f"{self.numbers} {dense_order} {modified} {delayed}"
         return HalfStepper(
-            self, model, compiled, mexx, lambda: new_mexx_state(compiled, self.numbers, dense_order, modified),
+            self, model, compiled, mexx, lambda: new_mexx_state(compiled, self.numbers, dense_order, modified, delayed),
             lambda: mexx_pattern(compiled, modified), tolerances, max_step, max_steps, events, samples, kind, FIXED,
         )  # fmt: skip
 
@@ -111,7 +115,7 @@ class Mexx(HalfExplicitOptions):
         if compiled.friction is None:
             return False
         if self.discretization != "auto":
-            return self.discretization == "modified"
+            return self.discretization != "standard"
         return not _small_friction(model, compiled)
 
 
