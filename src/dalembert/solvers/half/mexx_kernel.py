@@ -2,18 +2,15 @@
 
 import numpy as np
 
-from dalembert.compile.kernel import device, kernel
-from dalembert.compile.memory import ivec, mat, reference, vec
-from dalembert.linalg.saddle import saddle_at
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import ivec, mat, vec
 from dalembert.solvers import status
-from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.events import scan_type
 from dalembert.solvers.half import core, extrapolation
 from dalembert.solvers.half.core import FINE, NOT_PROJECTED, add
 from dalembert.solvers.half.extrapolation import MOST_COEFFICIENTS, MOST_DERIVATIVES
+from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.phases import Phase, enter
-from dalembert.solvers.ports import evaluate, ports_type
-from dalembert.solvers.records import i8
+from dalembert.solvers.ports import evaluate
 from dalembert.solvers.status import Count
 
 # verdicts on a row besides the outcomes of `core`
@@ -501,12 +498,13 @@ def set_polynomial(state):
     return theta ** (right + 2) * (1.0 - theta) ** (left + 1) * np.sqrt(total / n_d), degree
 
 
-# -- the loop ----------------------------------------------------------------------------------------------------------
+# -- a step ------------------------------------------------------------------------------------------------------------
 
 
 @device
-def finish_step(state, ports, la, buffer, scan, verdict):
-    """With the verdict on the rows of a step. Returns −1 to go on, or a code of `status`."""
+def step(state, ports, la, buffer, scan):
+    """Try a basic step. Returns −1 to go on, or a code of `status`."""
+    verdict = take_rows(state, ports, la)
     if verdict == HALVE:
         add(state, Count.ERROR_REJECTIONS, 1)
         state.why = FINE
@@ -558,21 +556,4 @@ def finish_step(state, ports, la, buffer, scan, verdict):
     return found if found != 0 else -1
 
 
-@kernel(i8(reference(STATE), ports_type, buffer_type, scan_type))
-def mexx(states, ports, buffer, scan):
-    """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
-    state = states[0]
-    la = saddle_at(state.saddle)
-    if state.first == 1:
-        code = begin(state, ports, la)
-        if code >= 0:
-            return code
-        state.first = 0
-    while True:
-        code = core.why_to_return(state, buffer)
-        if code >= 0:
-            return code
-        core.open_step(state, la)
-        code = finish_step(state, ports, la, buffer, scan, take_rows(state, ports, la))
-        if code >= 0:
-            return code
+mexx = stepping_kernel(STATE, "mexx", begin, step)
