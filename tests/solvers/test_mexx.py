@@ -54,7 +54,7 @@ def test_drum_with_the_formula_as_printed():
 
 
 def test_table_of_andrews_mechanism():
-    """The error at the end is what the mechanism makes of local errors, see the next test."""
+    """The error at the end is what the mechanism makes of local errors, see below."""
     for run in paper.mechanism():
         tolerance = float(run.label[0])
         assert all(0.7 < ratio < 1.3 for ratio in run.ratios), run
@@ -63,14 +63,18 @@ def test_table_of_andrews_mechanism():
     assert all(0.7 < ratio < 1.31 for run in runs for ratio in run.ratios), runs
 
 
-@pytest.mark.parametrize("tolerance", [1e-5, 1e-7, 1e-9])
-def test_local_errors_of_andrews_mechanism(tolerance):
-    """They keep the tolerance, and their influence on the end is hundreds of times their size, whatever the method."""
-    problem = da.problems.andrews()
+@pytest.mark.parametrize(
+    ("name", "tolerance", "typical", "largest"),
+    [("andrews", 1e-5, 100, 500), ("andrews", 1e-7, 100, 500), ("andrews", 1e-9, 100, 500), ("chain", 1e-5, 20, 50)],
+)
+def test_local_errors_and_their_influence(name, tolerance, typical, largest):
+    """They keep the tolerance; at the end they have become many times as large, which no method could prevent."""
+    problem = da.problems.andrews() if name == "andrews" else da.problems.insulator_chain(16)
+    fine = dict(method=da.Hem5(), rtol=1e-11, atol=1e-11)
     sol = problem.simulate(method=da.Mexx(), rtol=tolerance, atol=tolerance, first_step=1e-3)
 
     def exact(k, p, v, t_end):
-        return da.simulate(problem.model, (sol.t[k], t_end), p0=p, v0=v, method=da.Hem5(), rtol=1e-12, atol=1e-12)
+        return da.simulate(problem.model, (sol.t[k], t_end), p0=p, v0=v, **fine)
 
     def distance(a, b, k):
         """In the norm (2.7) of the error estimate of the step to point k, by the tolerance."""
@@ -95,10 +99,10 @@ def test_local_errors_of_andrews_mechanism(tolerance):
                 / tolerance
             )
     assert max(local) < 4
-    assert np.median(local) < 0.1
+    assert np.median(local) < 0.3
     factors = np.array(influence) / local[:-1]
-    assert np.median(factors) > 100
-    assert max(factors) > 500
+    assert np.median(factors) > typical
+    assert max(factors) > largest
     assert problem.error(sol) / tolerance < 3 * sum(influence)
 
 
@@ -113,6 +117,7 @@ def test_tight_tolerances_are_not_lost_in_rounding_errors():
 def test_table_of_insulators():
     for run in paper.insulators(numbers=(16, 32)):
         assert all(0.97 < ratio < 1.03 for ratio in run.ratios), run
+        assert run.error < 150 * float(run.label[1]), run
     (run,) = paper.insulators(numbers=(64,), tolerances=(1e-7,))
     assert run.ours == run.published
     assert run.error < 1e-5
