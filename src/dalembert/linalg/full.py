@@ -2,7 +2,7 @@
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, vec
-from dalembert.linalg.saddle import not_finite, saddle_at, scale
+from dalembert.linalg.saddle import check_and_scale, saddle_at
 
 
 @device
@@ -35,9 +35,8 @@ def assemble(la, A, r, c):
 def load_scaled(own, A, r, c):
     """The scaled matrix of a record in A, its scales in r and c. Returns 0, or 1 + unknown if a value is not finite."""
     la = saddle_at(own)
-    bad = not_finite(la)
+    bad = check_and_scale(la, r, c)
     if bad == 0:
-        scale(la, r, c)
         assemble(la, A, r, c)
     return bad
 

@@ -24,8 +24,8 @@ from dalembert.errors import ModelError, SingularMatrix
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
 
 __all__ = [
-    "SADDLE", "LinearSolver", "SaddlePattern", "add_product", "factor", "fresh_saddle", "hand_on", "new_saddle",
-    "not_finite", "saddle_at", "scale", "solve", "solve_saddle",
+    "SADDLE", "LinearSolver", "SaddlePattern", "add_product", "check_and_scale", "factor", "fresh_saddle", "hand_on",
+    "new_saddle", "not_finite", "saddle_at", "scale", "solve", "solve_saddle",
 ]  # fmt: skip
 
 SADDLE = (
@@ -165,6 +165,15 @@ def not_finite(la):
     if bad == 0:
         bad = _bad(vec(la.U, sizes[4]), ivec(la.U_rows, sizes[4]), sizes[4])
     return bad if bad == 0 else sizes[0] + bad
+
+
+@device
+def check_and_scale(la, r, c):
+    """`scale` if all values are finite. Returns 0, or what `not_finite` does."""
+    bad = not_finite(la)
+    if bad == 0:
+        scale(la, r, c)
+    return bad
 
 
 @device

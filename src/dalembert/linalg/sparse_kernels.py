@@ -5,7 +5,7 @@ import numpy as np
 
 from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, member, vec
-from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, saddle_at, scale
+from dalembert.linalg.saddle import SADDLE, TINY, check_and_scale, new_saddle, saddle_at
 from dalembert.linalg.sparse import column_order, fill_bound
 
 i8, u8 = nb.int64, nb.uint64
@@ -215,10 +215,9 @@ def refactor(la):
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    bad = not_finite(saddle_at(own))
+    bad = check_and_scale(saddle_at(own), vec(la.r, la.n), vec(la.c, la.n))
     if bad != 0:
         return bad
-    scale(saddle_at(own), vec(la.r, la.n), vec(la.c, la.n))
     load(la)
     if la.known == 1 and refactor(la):
         return 0
