@@ -130,7 +130,8 @@ def test_methods_on_one_model_do_not_disturb_each_other():
         *(da.Odassl(jacobian=s, linear_algebra=how) for s in strategies for how in ("dense", "sparse")),
         *(da.Radau5(jacobian=s, linear_algebra=how) for s in strategies for how in ("dense", "sparse")),
         *(da.Geoms(jacobian=s, algebraic=a) for s in strategies for a in ("lu", "svd")),
-        da.Dassl(form="explicit"), da.Dassl(max_order=2), da.Odassl(level="acceleration"), da.Radau5(formulation="index1"),
+        da.Dassl(form="explicit"), da.Dassl(max_order=2), da.Odassl(level="acceleration"),
+        da.Radau5(formulation="index1"),
         da.Hem5(), da.Hem5(linear_solver=da.Dense()), da.Rkf45(), da.Mexx(), da.Mexx(sequence="released"),
     ]  # fmt: skip
     problem = da.problems.car_axis()

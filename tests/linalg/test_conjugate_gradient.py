@@ -51,6 +51,22 @@ def test_neighbouring_matrices_need_no_factorization(inner):
         assert memory.factorizations == 2
 
 
+@pytest.mark.parametrize("constraint", ["full", "sparse"])
+def test_storage_of_constraints(constraint):
+    """Iterations multiply by G as it is stored; the pattern has entries that become zero."""
+    rng = np.random.default_rng(7)
+    for M, G in mechanisms(rng):
+        memory = built(da.ConjugateGradient(constraint=constraint), M, G)
+        assert saddle.factor(memory) == 0
+        near = G * (1 + 1e-4 * rng.normal(size=G.shape))
+        memory.G[:] = near[np.nonzero(G)]
+        assert saddle.factor(memory) == 0
+        assert error(memory, M, near, rng) < 1e-12
+        assert memory.iterations > 0
+        assert memory.factorizations == 1
+        assert memory.full == (constraint == "full")
+
+
 def test_distant_matrices_are_factored():
     rng = np.random.default_rng(1)
     for M, G in mechanisms(rng):

@@ -30,9 +30,11 @@ def products(own, x, out):
     la = saddle.saddle_at(own)
     sizes = ivec(la.sizes, 7)
     n, m = sizes[0], sizes[1]
-    saddle.mass_times(la, vec(x, n), vec(out, n))
-    saddle.subtract_force(la, vec(x + 8 * n, m), vec(out, n))
-    saddle.constraint_times(la, vec(x, n), vec(out + 8 * n, m))
+    w, lam, force, rest = vec(x, n), vec(x + 8 * n, m), vec(out, n), vec(out + 8 * n, m)
+    n_M, n_G, n_U = sizes[2], sizes[3], sizes[4]
+    saddle.add_product(1.0, vec(la.M, n_M), ivec(la.M_rows, n_M), ivec(la.M_columns, n_M), n_M, w, force)
+    saddle.add_product(-1.0, vec(la.U, n_U), ivec(la.U_columns, n_U), ivec(la.U_rows, n_U), n_U, lam, force)
+    saddle.add_product(1.0, vec(la.G, n_G), ivec(la.G_rows, n_G), ivec(la.G_columns, n_G), n_G, w, rest)
     return 0
 
 

@@ -175,17 +175,31 @@ def test_storage():
     diagonal = np.diag(np.diag(M))
     for mass in ("auto", "full", "block", "diagonal"):
         for constraint in ("auto", "full", "sparse"):
-            agree(da.RangeSpace(mass=mass, constraint=constraint), diagonal, G)
-            if mass != "diagonal":
-                agree(da.RangeSpace(mass=mass, constraint=constraint), M, G)
+            for solver in (da.RangeSpace, da.ConjugateGradient):
+                agree(solver(mass=mass, constraint=constraint), diagonal, G)
+                if mass != "diagonal":
+                    agree(solver(mass=mass, constraint=constraint), M, G)
+
+
+@pytest.mark.parametrize("solver", [da.RangeSpace, da.ConjugateGradient])
+def test_storage_that_contradicts_the_pattern(solver):
+    """The entry is named as the model names it."""
+    rng = np.random.default_rng(2)
+    M, G = tree(rng, [-1, 0, 1])
     with pytest.raises(da.OptionError, match=r"mass='diagonal' contradicts the entry of M at \(v\[0\], v\[1\]\)"):
-        solve_saddle(da.RangeSpace(mass="diagonal"), M, G, np.ones(9), np.ones(6))
-    with pytest.raises(da.OptionError, match="mass='block' contradicts"):
-        solve_saddle(da.ConjugateGradient(mass="block"), positive(rng, 3), np.eye(1, 3), np.ones(3), np.ones(1))
+        solve_saddle(solver(mass="diagonal"), M, G, np.ones(9), np.ones(6))
+    with pytest.raises(da.OptionError, match=r"mass='block' contradicts .* the entry at \(v\[0\], v\[2\]\)"):
+        solve_saddle(solver(mass="block"), positive(rng, 3), np.eye(1, 3), np.ones(3), np.ones(1))
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=lambda s: [[2, s.x], [s.x, 3]], force=[0, -9.81], holonomic=lambda s: [s.x**2 + s.y**2 - 1]
+    )
+    for method in (da.Mexx, da.Rkf45):
+        with pytest.raises(da.OptionError, match=r"mass='diagonal' contradicts the entry of M at \(y_dot, x_dot\)"):
+            da.simulate(model, (0, 1), p0=[0.6, 0.8], method=method(linear_solver=solver(mass="diagonal")))
     with pytest.raises(da.OptionError, match=r"mass='blocks' is unknown; did you mean 'block'\?"):
-        da.RangeSpace(mass="blocks")
+        solver(mass="blocks")
     with pytest.raises(da.OptionError, match="constraint='dense' is unknown"):
-        da.RangeSpace(constraint="dense")
+        solver(constraint="dense")
 
 
 def pattern_of(M, G):

@@ -26,36 +26,98 @@ def fine():
 
 
 def test_table_of_the_cable_drum():
-    """Steps within 30 %; the standard discretization degrades with friction and fails beyond 1, the other does not."""
+    """To the last solve; the standard discretization degrades with friction and fails beyond 1, the other does not."""
     for run in paper.drum():
         discretization, friction = run.label
         if discretization == "standard" and float(friction) > 1:
             assert run.ours is None
             assert "StepSizeTooSmall" in run.failure
             continue
-        steps, _, solves = run.ratios
-        assert 0.7 < steps < 1.3, run
-        assert solves < 1.3, run
-        if discretization == "standard":
-            assert run.ours == run.published  # to the last solve
-        else:
-            assert run.ours[0] <= 10
+        steps, evaluations, solves = run.published
+        if run.label == ("modified", "0.75"):
+            steps = 8  # printed as 7, which does not fit the other two
+        assert run.ours == (steps, evaluations, solves)
+        assert solves == evaluations + steps + 1
+        if discretization == "modified":
+            assert 7 <= run.ours[0] <= 10
             assert run.error < 1e-5
-            # with friction 1 the motion is a parabola, which costs less than the published run
-            assert solves > 0.7 or friction == "1"
+
+
+def test_drum_with_the_formula_as_printed():
+    """Not more work than the published runs; with friction 1 the motion is a parabola, of which two rows are exact."""
+    for run in paper.drum(discretizations=("paper",)):
+        steps, evaluations, solves = run.ratios
+        assert 0.8 < steps < 1.15, run
+        assert 0.6 < solves <= 1.0, run
+        assert evaluations <= 1.0
+        assert run.error < 1e-5
 
 
 def test_table_of_andrews_mechanism():
+    """The error at the end is what the mechanism makes of local errors, see below."""
     for run in paper.mechanism():
+        tolerance = float(run.label[0])
         assert all(0.7 < ratio < 1.3 for ratio in run.ratios), run
-        assert run.error < 2000 * float(run.label[0]), run  # the mechanism amplifies errors
+        assert run.error < (500 if tolerance > 1e-10 else 1000) * tolerance, run  # there rounding errors count, too
     runs = list(paper.mechanism((1e-5, 1e-7), sequence="paper"))
     assert all(0.7 < ratio < 1.31 for run in runs for ratio in run.ratios), runs
+
+
+@pytest.mark.parametrize(
+    ("name", "tolerance", "typical", "largest"),
+    [("andrews", 1e-5, 100, 500), ("andrews", 1e-7, 100, 500), ("andrews", 1e-9, 100, 500), ("chain", 1e-5, 20, 50)],
+)
+def test_local_errors_and_their_influence(name, tolerance, typical, largest):
+    """They keep the tolerance; at the end they have become many times as large, which no method could prevent."""
+    problem = da.problems.andrews() if name == "andrews" else da.problems.insulator_chain(16)
+    fine = dict(method=da.Hem5(), rtol=1e-11, atol=1e-11)
+    sol = problem.simulate(method=da.Mexx(), rtol=tolerance, atol=tolerance, first_step=1e-3)
+
+    def exact(k, p, v, t_end):
+        return da.simulate(problem.model, (sol.t[k], t_end), p0=p, v0=v, **fine)
+
+    def distance(a, b, k):
+        """In the norm (2.7) of the error estimate of the step to point k, by the tolerance."""
+        total = 0.0
+        for kind, x, y in (("p", a.p, b.p), ("v", a.v, b.v)):
+            size = np.abs(getattr(sol, kind)[k - 1 : k + 1]).max(axis=0)
+            total += np.mean(((x[-1] - y[-1]) / (1 + size)) ** 2)
+        return np.sqrt(total) / tolerance
+
+    end_p, end_v = problem.reference.p, problem.reference.v
+    local, influence, last = [], [], len(sol.t) - 1
+    for k in range(1, last + 1):
+        step = exact(k - 1, sol.p[k - 1], sol.v[k - 1], sol.t[k])
+        local.append(distance(sol.at(sol.t[k : k + 1]), step, k))
+        if k < last:
+            ends = [exact(k, p, v, problem.t_end) for p, v in ((sol.p[k], sol.v[k]), (step.p[-1], step.v[-1]))]
+            influence.append(
+                max(
+                    np.max(np.abs(x - y) / (1 + np.abs(ref)))  # as `problem.error`
+                    for x, y, ref in zip(*((end.p[-1], end.v[-1]) for end in ends), (end_p, end_v), strict=True)
+                )
+                / tolerance
+            )
+    assert max(local) < 4
+    assert np.median(local) < 0.3
+    factors = np.array(influence) / local[:-1]
+    assert np.median(factors) > typical
+    assert max(factors) > largest
+    assert problem.error(sol) / tolerance < 3 * sum(influence)
+
+
+def test_tight_tolerances_are_not_lost_in_rounding_errors():
+    """Extrapolation enlarges those of the small steps a thousand times: increments are extrapolated, not values."""
+    problem = da.problems.andrews()
+    sol = problem.simulate(method=da.Mexx(), rtol=1e-12, atol=1e-12)
+    assert problem.error(sol) < 1e-8
+    assert sol.stats.accepted < 100
 
 
 def test_table_of_insulators():
     for run in paper.insulators(numbers=(16, 32)):
         assert all(0.97 < ratio < 1.03 for ratio in run.ratios), run
+        assert run.error < 150 * float(run.label[1]), run
     (run,) = paper.insulators(numbers=(64,), tolerances=(1e-7,))
     assert run.ours == run.published
     assert run.error < 1e-5
@@ -127,24 +189,27 @@ def test_order_is_the_number_of_rows(max_order, fine):
 
 @within
 @pytest.mark.parametrize(
-    ("force", "expected"),
+    ("force", "expected", "constant"),
     [
-        (lambda s: [-0.4 * s.lam1, -9.81], 4.7),
-        (lambda s: [0, -9.81 - 0.3 * s.lam1 * s.y], 4.7),
-        (lambda s: [-0.02 * s.lam1**2 * s.x_dot, -9.81], 3.0),  # F at the start of a step is not that of the step
+        (lambda s: [-0.4 * s.lam1, -9.81], 4.7, True),
+        (lambda s: [0, -9.81 - 0.3 * s.lam1 * s.y], 4.7, False),
+        (lambda s: [-0.02 * s.lam1**2 * s.x_dot, -9.81], 3.0, False),  # F of the start is not that of the step
     ],
 )
-def test_order_with_friction(force, expected):
-    """The modified discretization keeps the order if forces are linear in multipliers; the standard one loses it."""
+def test_order_with_friction(force, expected, constant):
+    """The discretization of the paper keeps it if forces are linear in multipliers; the standard one loses it."""
     model, start = pendulum(force=force), dict(p0=[0.6, -0.8], v0=[0.8, 0.6])
     reference = da.simulate(model, (0, 0.5), method=da.Radau5(), rtol=1e-13, atol=1e-13, **start)
     errors = {}
-    for discretization in ("modified", "standard"):
+    for discretization in ("paper", "modified", "standard"):
         method = da.Mexx(max_order=5, discretization=discretization)
         ends = [fixed_steps(model, 0.5, steps, method, **start) for steps in (10, 20, 40)]
         errors[discretization] = [[np.abs(sol.v[-1] - reference.v[-1]).max()] for sol in ends]
-    assert (orders(errors["modified"]) > expected).all(), errors
-    assert errors["modified"][-1][0] < 1e-3 * errors["standard"][-1][0]
+    assert (orders(errors["paper"]) > expected).all(), errors
+    assert errors["paper"][-1][0] < 1e-3 * errors["standard"][-1][0]
+    assert errors["modified"][-1][0] < 2e-2 * errors["standard"][-1][0]
+    if constant:  # the multipliers of the step before do no harm
+        assert (orders(errors["modified"]) > expected).all(), errors
 
 
 @within
@@ -167,7 +232,7 @@ def test_tighter_tolerances_raise_the_order():
 # -- discretizations and forms -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("discretization", ["standard", "modified", "auto"])
+@pytest.mark.parametrize("discretization", ["standard", "modified", "paper", "auto"])
 def test_exact_solution_of_the_drum(discretization):
     problem = da.problems.cable_drum(friction=0.25)
     sol = problem.simulate(method=da.Mexx(discretization=discretization), rtol=1e-9, atol=1e-9)
@@ -180,15 +245,16 @@ def test_which_discretization_is_chosen():
     strong = da.problems.cable_drum(friction=1.0)
     counts = {
         d: strong.simulate(method=da.Mexx(discretization=d), rtol=1e-5, atol=1e-5).stats.accepted
-        for d in ("auto", "modified", "standard")
+        for d in ("auto", "paper", "modified", "standard")
     }
-    assert counts["auto"] == counts["modified"] < 0.2 * counts["standard"]
+    assert counts["auto"] == counts["paper"] < counts["modified"] < 0.2 * counts["standard"]
     weak = da.problems.cable_drum(friction=1e-3)
     runs = [weak.simulate(method=da.Mexx(discretization=d), rtol=1e-5, atol=1e-5) for d in ("auto", "standard")]
     np.testing.assert_array_equal(runs[0].x, runs[1].x)
     plain = da.problems.pendulum()  # nothing to modify
-    runs = [plain.simulate(method=da.Mexx(discretization=d)) for d in ("auto", "modified")]
+    runs = [plain.simulate(method=da.Mexx(discretization=d)) for d in ("auto", "paper", "modified")]
     np.testing.assert_array_equal(runs[0].x, runs[1].x)
+    np.testing.assert_array_equal(runs[0].x, runs[2].x)
 
 
 @pytest.mark.filterwarnings("ignore::dalembert.errors.UntraceableWarning")
@@ -284,6 +350,17 @@ def test_dense_output_has_the_order_of_the_method(max_order, fine):
     (order,) = orders(errors)
     assert (order[:2] > max_order - 0.5).all(), order
     assert order[2] > max_order - 1.5, order
+
+
+@pytest.mark.parametrize("discretization", ["paper", "modified"])
+def test_dense_output_with_friction(discretization):
+    """Where the first small steps are perturbed, no derivatives are taken from them."""
+    problem = da.problems.cable_drum(friction=0.5)
+    sol = problem.simulate(method=da.Mexx(discretization=discretization), rtol=1e-8, atol=1e-8)
+    t = np.linspace(0.01, 3.99, 200)
+    ours, other = sol.at(t), problem.simulate(method=da.Radau5(), rtol=1e-11, atol=1e-11).at(t)
+    for kind in ("p", "v", "lam"):
+        np.testing.assert_allclose(getattr(ours, kind), getattr(other, kind), atol=1e-7)
 
 
 @within

@@ -11,7 +11,7 @@ from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 from dalembert.linalg import lu
 from dalembert.linalg.dense_kernels import rank_deficient
-from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, saddle_at, scale
+from dalembert.linalg.saddle import SADDLE, TINY, check_and_scale, new_saddle, saddle_at
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -134,14 +134,13 @@ def decompose(la, K, rows, columns, N, gi, gj, G, count, scales):
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    bad = not_finite(saddle_at(own))
-    if bad != 0:
-        return bad
     sizes = ivec(la.sizes, 7)
     n_v, n_lam = la.n_v, la.n_lam
     free = n_v - n_lam
     r, c = vec(la.r, n_v + n_lam), vec(la.c, n_v + n_lam)
-    scale(saddle_at(own), r, c)
+    bad = check_and_scale(saddle_at(own), r, c)
+    if bad != 0:
+        return bad
     N, N_U, MN, A = mat(la.N, n_v, free), mat(la.N_U, n_v, free), mat(la.MN, n_v, free), mat(la.A, free, free)
     columns = ivec(la.K_columns, n_v)
     G, gi, gj = vec(la.G, sizes[3]), ivec(la.G_rows, sizes[3]), ivec(la.G_columns, sizes[3])

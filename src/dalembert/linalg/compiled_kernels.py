@@ -7,7 +7,7 @@ from dalembert.compile.kernel import address_of, call1, call3, call_port, kernel
 from dalembert.compile.memory import Memory, ivec, layout, member, vec
 from dalembert.linalg import compiled
 from dalembert.linalg.dense_kernels import dense_memory
-from dalembert.linalg.saddle import SADDLE, new_saddle, saddle_at
+from dalembert.linalg.saddle import SADDLE, hand_on, new_saddle, saddle_at
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -52,13 +52,7 @@ def factor(own):
     la.fell_back = 1
     dense = saddle_at(la.dense)
     dense.own = la.dense
-    M_too, G_too, U_too = vec(dense.M, sizes[2]), vec(dense.G, sizes[3]), vec(dense.U, sizes[4])
-    for k in range(sizes[2]):
-        M_too[k] = M[k]
-    for k in range(sizes[3]):
-        G_too[k] = G[k]
-    for k in range(sizes[4]):
-        U_too[k] = U[k]
+    hand_on(M, G, U, dense)
     return call1(dense.factor, la.dense)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dalembert.linalg.auto import AUTO
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
-from dalembert.linalg.storage import MASS
+from dalembert.linalg.storage import check_storage
 from dalembert.linalg.symmetric import require_symmetric
-from dalembert.options import one_of, require
+from dalembert.options import require
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -28,6 +28,7 @@ class ConjugateGradient(LinearSolver):
     tolerance: float = 1e-14  # of the last correction, relative to the solution
     iterations: int = 12  # before the matrix is factored anew
     mass: str = "auto"  # M is "full", "block" diagonal or "diagonal"
+    constraint: str = "auto"  # G is "full" or "sparse"
 
     def __post_init__(self) -> None:
         self.coerce_numbers()
@@ -35,7 +36,7 @@ class ConjugateGradient(LinearSolver):
         require(not isinstance(self.inner, ConjugateGradient), "inner must be a direct solver")
         require(1e-16 <= self.tolerance <= 1e-8, f"tolerance={self.tolerance} must lie between 1e-16 and 1e-8")
         require(self.iterations >= 1, f"iterations={self.iterations} must be at least 1")
-        one_of("mass", self.mass, MASS)
+        check_storage(self.mass, self.constraint)
 
     def build(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce

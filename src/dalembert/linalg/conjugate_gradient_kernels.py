@@ -8,20 +8,21 @@ import numba as nb
 import numpy as np
 
 from dalembert.compile.kernel import address_of, call1, call3, device, kernel
-from dalembert.compile.memory import Memory, ivec, layout, member, vec
+from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 from dalembert.linalg import cholesky
-from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at, scale
-from dalembert.linalg.storage import block_tables
+from dalembert.linalg.saddle import SADDLE, add_product, hand_on, new_saddle, not_finite, saddle_at, scale
+from dalembert.linalg.storage import block_tables, constraint_kind
 
 i8, u8 = nb.int64, nb.uint64
 
 TABLES = ("order", "place", "begin", "at", "block")
 VECTORS = ("rest", "better", "direction", "image", "solution", "weight", "c")
 RECORD = layout(
-    arrays=[*SADDLE, "inner", "kept_M", "kept_G", "decomposed_M", "L", *TABLES, *VECTORS],
+    arrays=[*SADDLE, "inner", "kept_M", "kept_G", "full_G", "decomposed_M", "L", *TABLES, *VECTORS],
     reals=["tolerance"],
     wholes=[
         "n_v", "n_lam", "n_L", "n_blocks", "limit",
+        "full",  # G is stored as a full matrix, too
         "definite",  # M may be decomposed
         "known",  # the inner solver has factors
         "exact",  # they are those of the current matrix
@@ -38,9 +39,11 @@ def conjugate_gradient_memory(solver, pattern, blocks, inner) -> Memory:
     tables = block_tables(blocks, pattern.n_v)
     n_L = int(tables["at"][-1])
     values = np.zeros(len(pattern.mass[0]))
+    full = constraint_kind(pattern, solver.constraint) == "full"
     memory = new_saddle(
         solver, pattern, RECORD, address_of(factor), address_of(solve), inner=inner, kept_M=values,
-        kept_G=np.zeros(len(pattern.constraint[0])), decomposed_M=np.full(len(values), np.nan), L=np.zeros(n_L),
+        kept_G=np.zeros(len(pattern.constraint[0])), full_G=np.zeros((pattern.n_lam, pattern.n_v) if full else (0, 0)),
+        full=int(full), decomposed_M=np.full(len(values), np.nan), L=np.zeros(n_L),
         **tables, **{name: np.zeros(n) for name in VECTORS}, tolerance=solver.tolerance, n_v=pattern.n_v,
         n_lam=pattern.n_lam, n_L=n_L, n_blocks=len(blocks), limit=solver.iterations,
         definite=int(massive.all()), known=0, exact=0, iterations=0, factorizations=0,
@@ -53,12 +56,7 @@ def precondition(la):
     """Let the inner solver factor the kept values. Returns its code."""
     sizes, inner = ivec(la.sizes, 7), saddle_at(la.inner)
     inner.own = la.inner
-    M, kept_M = vec(inner.M, sizes[2]), vec(la.kept_M, sizes[2])
-    G, kept_G = vec(inner.G, sizes[3]), vec(la.kept_G, sizes[3])
-    for k in range(sizes[2]):
-        M[k] = kept_M[k]
-    for k in range(sizes[3]):
-        G[k] = kept_G[k]
+    hand_on(vec(la.kept_M, sizes[2]), vec(la.kept_G, sizes[3]), vec(la.U, 0), inner)
     la.factorizations += 1
     code = call1(inner.factor, la.inner)
     la.known = 1 if code == 0 else 0
@@ -95,6 +93,14 @@ def decompose_mass(la):
     return True
 
 
+@device
+def fill(A, values, rows, columns, n):
+    """The full matrix of the given nonzeros."""
+    A[:, :] = 0.0
+    for k in range(n):
+        A[rows[k], columns[k]] += values[k]
+
+
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
@@ -107,6 +113,8 @@ def factor(own):
         kept_M[k] = M[k]
     for k in range(sizes[3]):
         kept_G[k] = G[k]
+    if la.full == 1:
+        fill(mat(la.full_G, la.n_lam, la.n_v), G, ivec(la.G_rows, sizes[3]), ivec(la.G_columns, sizes[3]), sizes[3])
     if sizes[6] == 1 or la.known == 0:
         sizes[6] = 0
         return precondition(la)
@@ -117,21 +125,29 @@ def factor(own):
 @device
 def times_constraint(la, w, out):
     """out = G w."""
-    n = ivec(la.sizes, 7)[3]
-    G, gi, gj = vec(la.kept_G, n), ivec(la.G_rows, n), ivec(la.G_columns, n)
     for i in range(la.n_lam):
         out[i] = 0.0
-    for k in range(n):
-        out[gi[k]] += G[k] * w[gj[k]]
+    if la.full == 1:
+        A = mat(la.full_G, la.n_lam, la.n_v)
+        for i in range(la.n_lam):
+            for j in range(la.n_v):
+                out[i] += A[i, j] * w[j]
+        return
+    n = ivec(la.sizes, 7)[3]
+    add_product(1.0, vec(la.kept_G, n), ivec(la.G_rows, n), ivec(la.G_columns, n), n, w, out)
 
 
 @device
 def subtract_transposed(la, lam, out):
     """out −= Gᵀ λ."""
+    if la.full == 1:
+        A = mat(la.full_G, la.n_lam, la.n_v)
+        for i in range(la.n_lam):
+            for j in range(la.n_v):
+                out[j] -= A[i, j] * lam[i]
+        return
     n = ivec(la.sizes, 7)[3]
-    G, gi, gj = vec(la.kept_G, n), ivec(la.G_rows, n), ivec(la.G_columns, n)
-    for k in range(n):
-        out[gj[k]] -= G[k] * lam[gi[k]]
+    add_product(-1.0, vec(la.kept_G, n), ivec(la.G_columns, n), ivec(la.G_rows, n), n, lam, out)
 
 
 @device
@@ -260,8 +276,7 @@ def iterate_all(la, given, out):
         subtract_transposed(la, p[n_v:], q)
         for i in range(n_v, n):
             p[i] = -p[i]
-        for k in range(n_m):
-            q[mi[k]] += M[k] * p[mj[k]]
+        add_product(1.0, M, mi, mj, n_m, p, q)
         curvature = 0.0
         for i in range(n):
             curvature += p[i] * q[i]

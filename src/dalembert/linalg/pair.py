@@ -8,12 +8,13 @@ import numpy as np
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 from dalembert.linalg import lapack, lu
+from dalembert.linalg.square import factor_square, new_square, square_at, square_cost, substitute_square
 
 PAIR = layout(
     arrays=[
-        "real", "real_pivots",
+        "real",  # a record of `square`
         "cr", "ci", "complex_pivots",
-        "complex", "work", "lapack", "lapack_real_pivots", "lapack_complex_pivots",
+        "complex", "work", "lapack", "lapack_complex_pivots",
     ],
     wholes=["n"],
 )  # fmt: skip
@@ -27,9 +28,8 @@ def new_pair(n: int) -> Memory:
     return Memory(
         PAIR,
         dict(
-            real=np.zeros((n, n)), real_pivots=np.zeros(n, np.int64), cr=small(), ci=small(),
-            complex_pivots=np.zeros(n, np.int64), complex=np.zeros((n, 2 * n) if large else (0, 0)),
-            work=np.zeros(2 * n), lapack=lapack.lapack_arguments(n), lapack_real_pivots=np.zeros(n, np.int32),
+            real=new_square(n), cr=small(), ci=small(), complex_pivots=np.zeros(n, np.int64),
+            complex=np.zeros((n, 2 * n) if large else (0, 0)), work=np.zeros(2 * n), lapack=lapack.lapack_arguments(n),
             lapack_complex_pivots=np.zeros(n, np.int32), n=n,
         ),
     )  # fmt: skip
@@ -37,14 +37,16 @@ def new_pair(n: int) -> Memory:
 
 def pair_cost(n: int) -> tuple[int, int, int]:
     """Floating-point operations of `factor_pair` and of substitution, real and complex."""
-    return 10 * n * n + (2 * n**3) // 3 + (8 * n**3) // 3, 2 * n * n, 8 * n * n
+    factor, substitute = square_cost(n)
+    return 10 * n * n + factor + (8 * n**3) // 3, substitute, 8 * n * n
 
 
 @device
 def factor_pair(pair, A, B, C, gamma, alpha, beta):
     """Factor for σ = γ and σ = α + iβ. Returns 0, or k + 1 if a matrix has no pivot in column k."""
     n = pair.n
-    real = mat(pair.real, n, n)
+    square = square_at(pair.real)
+    real = mat(square.A, n, n)
     size2 = alpha * alpha + beta * beta
     over_gamma, over_r, over_i = 1.0 / gamma, alpha / size2, -beta / size2
     if n >= lapack.WORTHWHILE:
@@ -54,9 +56,10 @@ def factor_pair(pair, A, B, C, gamma, alpha, beta):
                 a, b, c = A[i, j], B[i, j], C[i, j]
                 real[i, j] = gamma * a - b - over_gamma * c
                 both[i, 2 * j], both[i, 2 * j + 1] = alpha * a - b - over_r * c, beta * a - over_i * c
-        to = lapack.arguments_at(pair.lapack)
-        failed = lapack.factor_real(to, pair.real, pair.lapack_real_pivots)
-        return failed if failed != 0 else lapack.factor_complex(to, pair.complex, pair.lapack_complex_pivots)
+        failed = factor_square(square)
+        if failed == 0:
+            failed = lapack.factor_complex(lapack.arguments_at(pair.lapack), pair.complex, pair.lapack_complex_pivots)
+        return failed
     cr, ci = mat(pair.cr, n, n), mat(pair.ci, n, n)
     for i in range(n):
         for j in range(n):
@@ -64,18 +67,14 @@ def factor_pair(pair, A, B, C, gamma, alpha, beta):
             real[i, j] = gamma * a - b - over_gamma * c
             cr[i, j] = alpha * a - b - over_r * c
             ci[i, j] = beta * a - over_i * c
-    failed = lu.factor(real, ivec(pair.real_pivots, n), n)
+    failed = factor_square(square)
     return failed if failed != 0 else lu.factor_complex(cr, ci, ivec(pair.complex_pivots, n), n)
 
 
 @device
 def substitute_real(pair, address):
     """Solve with the real matrix, in place; the right-hand side is given by its address."""
-    n = pair.n
-    if n >= lapack.WORTHWHILE:
-        lapack.substitute_real(lapack.arguments_at(pair.lapack), pair.real, pair.lapack_real_pivots, address)
-    else:
-        lu.substitute(mat(pair.real, n, n), ivec(pair.real_pivots, n), vec(address, n), n)
+    substitute_square(square_at(pair.real), address)
 
 
 @device

@@ -7,7 +7,7 @@ from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 from dalembert.linalg import cholesky, lu
 from dalembert.linalg.dense_kernels import rank_deficient
-from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, saddle_at, scale
+from dalembert.linalg.saddle import SADDLE, TINY, check_and_scale, new_saddle, saddle_at
 from dalembert.linalg.storage import block_tables, constraint_kind
 
 i8, u8 = nb.int64, nb.uint64
@@ -176,10 +176,9 @@ def attempt_full(la):
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    bad = not_finite(saddle_at(own))
+    bad = check_and_scale(saddle_at(own), vec(la.r, la.n_v + la.n_lam), vec(la.c, la.n_v + la.n_lam))
     if bad != 0:
         return bad
-    scale(saddle_at(own), vec(la.r, la.n_v + la.n_lam), vec(la.c, la.n_v + la.n_lam))
     if la.augmented == 0:
         failed = attempt_blocks(la)
         if failed == 0 or failed > la.n_v:

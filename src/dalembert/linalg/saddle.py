@@ -24,8 +24,8 @@ from dalembert.errors import ModelError, SingularMatrix
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
 
 __all__ = [
-    "SADDLE", "LinearSolver", "SaddlePattern", "constraint_times", "factor", "fresh_saddle", "mass_times", "new_saddle",
-    "not_finite", "saddle_at", "scale", "solve", "solve_saddle", "subtract_force",
+    "SADDLE", "LinearSolver", "SaddlePattern", "add_product", "check_and_scale", "factor", "fresh_saddle", "hand_on",
+    "new_saddle", "not_finite", "saddle_at", "scale", "solve", "solve_saddle",
 ]  # fmt: skip
 
 SADDLE = (
@@ -121,41 +121,23 @@ def _triplets(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @device
-def mass_times(la, x, out):
-    """out = M x."""
-    sizes = ivec(la.sizes, 7)
-    n = sizes[2]
-    M, row, column = vec(la.M, n), ivec(la.M_rows, n), ivec(la.M_columns, n)
-    for i in range(sizes[0]):
-        out[i] = 0.0
+def add_product(factor, values, rows, columns, n, x, out):
+    """out += factor × A x, A given by its nonzeros."""
     for k in range(n):
-        out[row[k]] += M[k] * x[column[k]]
+        out[rows[k]] += factor * values[k] * x[columns[k]]
 
 
 @device
-def constraint_times(la, x, out):
-    """out = G x."""
-    sizes = ivec(la.sizes, 7)
-    n = sizes[3]
-    G, row, column = vec(la.G, n), ivec(la.G_rows, n), ivec(la.G_columns, n)
-    for i in range(sizes[1]):
-        out[i] = 0.0
-    for k in range(n):
-        out[row[k]] += G[k] * x[column[k]]
-
-
-@device
-def subtract_force(la, lam, out):
-    """out −= Uᵀ λ."""
-    sizes = ivec(la.sizes, 7)
-    if sizes[5] == 1:
-        n = sizes[3]
-        U, row, column = vec(la.G, n), ivec(la.G_rows, n), ivec(la.G_columns, n)
-    else:
-        n = sizes[4]
-        U, row, column = vec(la.U, n), ivec(la.U_rows, n), ivec(la.U_columns, n)
-    for k in range(n):
-        out[column[k]] -= U[k] * lam[row[k]]
+def hand_on(M, G, U, other):
+    """Give the values to another solver of the same pattern."""
+    sizes = ivec(other.sizes, 7)
+    to_M, to_G, to_U = vec(other.M, sizes[2]), vec(other.G, sizes[3]), vec(other.U, sizes[4])
+    for k in range(sizes[2]):
+        to_M[k] = M[k]
+    for k in range(sizes[3]):
+        to_G[k] = G[k]
+    for k in range(sizes[4]):
+        to_U[k] = U[k]
 
 
 @device
@@ -183,6 +165,15 @@ def not_finite(la):
     if bad == 0:
         bad = _bad(vec(la.U, sizes[4]), ivec(la.U_rows, sizes[4]), sizes[4])
     return bad if bad == 0 else sizes[0] + bad
+
+
+@device
+def check_and_scale(la, r, c):
+    """`scale` if all values are finite. Returns 0, or what `not_finite` does."""
+    bad = not_finite(la)
+    if bad == 0:
+        scale(la, r, c)
+    return bad
 
 
 @device

@@ -4,7 +4,7 @@ import numba as nb
 
 from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, member, vec
-from dalembert.linalg.saddle import SADDLE, new_saddle, not_finite, saddle_at, scale
+from dalembert.linalg.saddle import SADDLE, check_and_scale, new_saddle, saddle_at
 from dalembert.linalg.sparse_lu import factor_scaled, lu_at, new_sparse_lu, substitute_sparse
 
 i8, u8 = nb.int64, nb.uint64
@@ -53,11 +53,11 @@ def load(la, lu):
 
 @kernel(i8(u8))
 def factor(own):
-    la, bad = _at(own), not_finite(saddle_at(own))
+    la = _at(own)
+    lu = lu_at(la.lu)
+    bad = check_and_scale(saddle_at(own), vec(lu.r, lu.n), vec(lu.s, lu.n))
     if bad != 0:
         return bad
-    lu = lu_at(la.lu)
-    scale(saddle_at(own), vec(lu.r, lu.n), vec(lu.s, lu.n))
     load(la, lu)
     return factor_scaled(lu)
 

@@ -6,8 +6,8 @@ import numpy as np
 from dalembert.compile.kernel import address_of, device, kernel
 from dalembert.compile.memory import Memory, ivec32, layout, mat, member, vec
 from dalembert.linalg import lapack
-from dalembert.linalg.dense_kernels import assemble
-from dalembert.linalg.saddle import SADDLE, TINY, new_saddle, not_finite, saddle_at, scale
+from dalembert.linalg.full import load_scaled, multiply
+from dalembert.linalg.saddle import SADDLE, TINY, new_saddle
 
 i8, u8 = nb.int64, nb.uint64
 
@@ -50,15 +50,11 @@ def rank_deficient(A, n, pivots):
 @kernel(i8(u8))
 def factor(own):
     la = _at(own)
-    n = la.n
-    A, r, c = mat(la.A, n, n), vec(la.r, n), vec(la.c, n)
-    bad = not_finite(saddle_at(own))
-    if bad != 0:
-        return bad
-    scale(saddle_at(own), r, c)
-    assemble(saddle_at(own), A, r, c)
-    to = lapack.arguments_at(la.lapack)
-    failed = lapack.factor_symmetric(to, la.A, la.pivots, la.lower, la.work, la.length)
+    n, to = la.n, lapack.arguments_at(la.lapack)
+    A = mat(la.A, n, n)
+    failed = load_scaled(own, A, vec(la.r, n), vec(la.c, n))
+    if failed == 0:
+        failed = lapack.factor_symmetric(to, la.A, la.pivots, la.lower, la.work, la.length)
     return failed if failed != 0 else rank_deficient(A, n, ivec32(la.pivots, n))
 
 
@@ -66,10 +62,7 @@ def factor(own):
 def solve(own, b, x):
     la = _at(own)
     n = la.n
-    r, c, y, given, out = vec(la.r, n), vec(la.c, n), vec(la.x, n), vec(b, n), vec(x, n)
-    for i in range(n):
-        y[i] = r[i] * given[i]
+    multiply(vec(la.r, n), vec(b, n), vec(la.x, n), n)
     lapack.substitute_symmetric(lapack.arguments_at(la.lapack), la.A, la.pivots, la.lower, la.x)
-    for i in range(n):
-        out[i] = c[i] * y[i]
+    multiply(vec(la.c, n), vec(la.x, n), vec(x, n), n)
     return 0

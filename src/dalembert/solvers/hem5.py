@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
 from dalembert.model import Model
-from dalembert.solvers.half.options import RungeKuttaOptions
-from dalembert.solvers.method import Tolerances, one_of
+from dalembert.solvers.half.options import Parts, RungeKuttaOptions
+from dalembert.solvers.method import one_of
 
 if TYPE_CHECKING:
-    from dalembert.compile.ports import Port
+    from dalembert.compile.half_explicit import CompiledDescriptor
     from dalembert.regularize import DescriptorForm
-    from dalembert.solvers.half.stepper import HalfStepper
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -60,19 +59,12 @@ class Hem5(RungeKuttaOptions):
             )
         return form
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> HalfStepper:
-        """Set up a run."""
-        from dalembert.compile.half_explicit import compile_descriptor
-        from dalembert.compile.kernel import announce
+    def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        from dalembert.solvers.half.hem5_kernel import hem5, new_hem5_state
+        from dalembert.solvers.half.stepper import saddle_pattern
 
-        with announce():
-            from dalembert.solvers.half.hem5_kernel import hem5, new_hem5_state
-            from dalembert.solvers.half.stepper import HalfStepper, saddle_pattern
-
-        compiled = compile_descriptor(self.system(model))
-        return HalfStepper(
-            self, model, compiled, hem5, lambda: new_hem5_state(compiled),
-            lambda: saddle_pattern(compiled, symmetric=False), tolerances, max_step, max_steps, events, samples,
-        )  # fmt: skip
+        return Parts(
+            kernel=hem5,
+            prepare=lambda: new_hem5_state(compiled),
+            pattern=lambda: saddle_pattern(compiled, symmetric=False),
+        )

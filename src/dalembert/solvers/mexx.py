@@ -23,15 +23,16 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.solvers.half.extrapolation import MOST_ROWS, SEQUENCES
-from dalembert.solvers.half.options import HalfExplicitOptions
-from dalembert.solvers.method import Tolerances, one_of, require
+from dalembert.solvers.half.options import HalfExplicitOptions, Parts
+from dalembert.solvers.method import one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.half_explicit import CompiledDescriptor
-    from dalembert.compile.ports import Port
     from dalembert.linalg.solver import SaddlePattern
-    from dalembert.solvers.half.stepper import HalfStepper
 
+#: "modified" is (2.2) as the published runs had it: F λ of the first small steps with the λ that the step before began
+#: with. It loses order unless F is constant; "paper" is (2.2) itself
+DISCRETIZATIONS = ("auto", "standard", "paper", "modified")
 #: ∂f/∂λ below this fraction of the constraint's own row is small: the standard discretization converges as quickly
 SMALL = 1e-2
 
@@ -51,14 +52,14 @@ class Mexx(HalfExplicitOptions):
 
     max_order: int = 12  # of extrapolation: 3 … 13, rows of the tableau
     sequence: str | tuple[int, ...] = "released"  # small steps in a basic step, row by row; "paper", or given numbers
-    discretization: str = "auto"  # "modified" for forces that depend on multipliers, or "standard"
+    discretization: str = "auto"  # "paper" (2.2) for forces that depend on multipliers, "modified", or "standard"
     dense_order: int | None = None  # largest degree of the polynomials between the steps, at least 3; default: all
     dense_limit: float | None = None  # reject steps between whose ends the error may exceed this many tolerances
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(3 <= self.max_order <= MOST_ROWS, f"max_order={self.max_order} must lie between 3 and {MOST_ROWS}")
-        one_of("discretization", self.discretization, ("auto", "standard", "modified"))
+        one_of("discretization", self.discretization, DISCRETIZATIONS)
         order = self.dense_order
         require(order is None or order >= 3, f"dense_order={order} must be at least 3")
         limit = self.dense_limit
@@ -83,35 +84,27 @@ class Mexx(HalfExplicitOptions):
         return (SEQUENCES[self.sequence] if isinstance(self.sequence, str) else self.sequence)[: self.max_order]
 
     def own_settings(self) -> dict[str, float]:
-        """Fields of the record that the options determine."""
         return dict(dense_limit=self.dense_limit or 0.0)
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> HalfStepper:
-        """Set up a run."""
-        from dalembert.compile.half_explicit import compile_descriptor
-        from dalembert.compile.kernel import announce
+    def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        from dalembert.solvers.half.mexx_kernel import FIXED, mexx, new_mexx_state
 
-        with announce():
-            from dalembert.solvers.half.mexx_kernel import FIXED, mexx, new_mexx_state
-            from dalembert.solvers.half.stepper import HalfStepper
-
-        compiled = compile_descriptor(self.system(model))
-        modified = self._is_modified(model, compiled)
+        modified, delayed = self._is_modified(model, compiled), self.discretization == "modified"
         dense_order = self.dense_order or 2 * MOST_ROWS
-        kind = f"{self.numbers} {dense_order} {'modified' if modified else 'standard'}"
-        return HalfStepper(
-            self, model, compiled, mexx, lambda: new_mexx_state(compiled, self.numbers, dense_order, modified),
-            lambda: mexx_pattern(compiled, modified), tolerances, max_step, max_steps, events, samples, kind, FIXED,
-        )  # fmt: skip
+        return Parts(
+            kernel=mexx,
+            prepare=lambda: new_mexx_state(compiled, self.numbers, dense_order, modified, delayed),
+            pattern=lambda: mexx_pattern(compiled, modified),
+            kind=f"{self.numbers} {dense_order} {modified} {delayed}",
+            fixed=FIXED,
+        )
 
     def _is_modified(self, model: Model, compiled: CompiledDescriptor) -> bool:
         """Whether (2.2) is used: if asked for, or if forces depend on multipliers noticeably."""
         if compiled.friction is None:
             return False
         if self.discretization != "auto":
-            return self.discretization == "modified"
+            return self.discretization != "standard"
         return not _small_friction(model, compiled)
 
 

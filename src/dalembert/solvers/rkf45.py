@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.model import Model
-from dalembert.solvers.half.options import RungeKuttaOptions
-from dalembert.solvers.method import Tolerances
+from dalembert.solvers.half.options import Parts, RungeKuttaOptions
 
 if TYPE_CHECKING:
-    from dalembert.compile.ports import Port
+    from dalembert.compile.half_explicit import CompiledDescriptor
     from dalembert.regularize import DescriptorForm
-    from dalembert.solvers.half.stepper import HalfStepper
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -49,19 +47,12 @@ class Rkf45(RungeKuttaOptions):
 
         return {"advance": FIFTH if self.extrapolate else FOURTH}
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> HalfStepper:
-        """Set up a run."""
-        from dalembert.compile.half_explicit import compile_descriptor
-        from dalembert.compile.kernel import announce
+    def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        from dalembert.solvers.half.rkf45_kernel import new_rkf45_state, rkf45
+        from dalembert.solvers.half.stepper import saddle_pattern
 
-        with announce():
-            from dalembert.solvers.half.rkf45_kernel import new_rkf45_state, rkf45
-            from dalembert.solvers.half.stepper import HalfStepper, saddle_pattern
-
-        compiled = compile_descriptor(self.system(model))
-        return HalfStepper(
-            self, model, compiled, rkf45, lambda: new_rkf45_state(compiled),
-            lambda: saddle_pattern(compiled, symmetric=True), tolerances, max_step, max_steps, events, samples,
-        )  # fmt: skip
+        return Parts(
+            kernel=rkf45,
+            prepare=lambda: new_rkf45_state(compiled),
+            pattern=lambda: saddle_pattern(compiled, symmetric=True),
+        )

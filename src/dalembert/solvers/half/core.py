@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.compile.kernel import call1, call3, device
 from dalembert.compile.memory import Memory, ivec, layout, mat, vec
 from dalembert.solvers import status
+from dalembert.solvers.counting import add
 from dalembert.solvers.events import carry_over, scan_step
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
@@ -94,12 +95,6 @@ def new_state(dtype: np.dtype, compiled, n_coefficients: int, **own) -> Memory:
         port = getattr(compiled, name)
         scalars[f"{name}_port"] = port.address if port is not None else 0
     return Memory(dtype, {**scalars, **vectors, **arrays, **sizes, **own})
-
-
-@device
-def add(state, which, amount):
-    """Count."""
-    ivec(state.count, N_COUNTS)[which] += amount
 
 
 @device

@@ -57,7 +57,8 @@ def derivative_weights(sequence: tuple[int, ...], perturbed: bool) -> tuple[np.n
         for end, count in ((0, right), (1, left)):
             for k in range(1, MOST_DERIVATIVES + 1):
                 if k <= count:
-                    for j, c in zip(range(k - 1, rows), to_zero(sequence[k - 1 : rows]), strict=True):
+                    top = k if perturbed else k - 1  # differences of row k − 1 reach back to the first small step
+                    for j, c in zip(range(top, rows), to_zero(sequence[top:rows]), strict=True):
                         n = sequence[j]
                         for i in range(k + 1):
                             place.append(int(first[j]) + (i if end else n - 1 - i))

@@ -2,16 +2,11 @@
 
 import numpy as np
 
-from dalembert.compile.kernel import device, kernel
-from dalembert.compile.memory import mat, reference, vec
-from dalembert.linalg.saddle import saddle_at
-from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.events import scan_type
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import mat, vec
 from dalembert.solvers.half import core, interpolation
 from dalembert.solvers.half.core import FINE
-from dalembert.solvers.half.runge_kutta import combine, finish_step
-from dalembert.solvers.ports import ports_type
-from dalembert.solvers.records import i8
+from dalembert.solvers.half.runge_kutta import combine, runge_kutta_kernel
 
 STAGES = 8
 C = np.array([0.0, 0.1, 0.15, 0.3614787346573635, 0.08535584335486351, 0.5, 0.8, 1.0, 1.0])
@@ -120,23 +115,4 @@ def error_norm(state):
     return near * near / total if total > 0.0 else 0.0
 
 
-@kernel(i8(reference(STATE), ports_type, buffer_type, scan_type))
-def hem5(states, ports, buffer, scan):
-    """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
-    state = states[0]
-    la = saddle_at(state.saddle)
-    if state.first == 1:
-        code = core.begin_or_fail(state, ports, la)
-        if code >= 0:
-            return code
-        state.first = 0
-    while True:
-        code = core.why_to_return(state, buffer)
-        if code >= 0:
-            return code
-        core.open_step(state, la)
-        outcome = take_stages(state, ports, la)
-        error = error_norm(state) if outcome == FINE else 0.0
-        code = finish_step(state, ports, la, buffer, scan, outcome, error, 0.2)
-        if code >= 0:
-            return code
+hem5 = runge_kutta_kernel(STATE, "hem5", take_stages, error_norm)

@@ -2,18 +2,16 @@
 
 import numpy as np
 
-from dalembert.compile.kernel import device, kernel
-from dalembert.compile.memory import ivec, mat, reference, vec
-from dalembert.linalg.saddle import saddle_at
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import ivec, mat, vec
 from dalembert.solvers import status
-from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.events import scan_type
+from dalembert.solvers.counting import add
 from dalembert.solvers.half import core, extrapolation
-from dalembert.solvers.half.core import FINE, NOT_PROJECTED, add
+from dalembert.solvers.half.core import FINE, NOT_PROJECTED
 from dalembert.solvers.half.extrapolation import MOST_COEFFICIENTS, MOST_DERIVATIVES
+from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.phases import Phase, enter
-from dalembert.solvers.ports import evaluate, ports_type
-from dalembert.solvers.records import i8
+from dalembert.solvers.ports import evaluate
 from dalembert.solvers.status import Count
 
 # verdicts on a row besides the outcomes of `core`
@@ -28,16 +26,18 @@ STATE = core.half_layout(
     arrays=(
         "numbers", "first_place",  # n_j, and where the rates of row j begin
         "work", "best_h", "efficiency",  # A_j, H_j, W_j by number of rows
-        "table",  # rows of (x, a); 0: T_jj, 1: T_{j,j−1}, …
+        "table",  # rows of (growth of p, v, r; λ; a); 0: T_jj, 1: T_{j,j−1}, …
         "slopes",  # (p', a, r', λ) of all small steps
         "stage", "stage_rates", "stage_matrices",
         "raw",  # p and v before they are projected
+        "first_lam",  # λ that the first small steps multiply by F
         "ends",  # derivatives at the ends, for interpolation
         "weight_start", "weight_place", "weights", "hermite",
     ),
     reals=("error_now", "error_before", "dense_limit"),
     wholes=(
         "modified",  # U = C − Fᵀ (2.2)
+        "delayed",  # F λ of the first small steps is one basic step old
         "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights",
         "order",  # rows that are planned
         "rows",  # rows that were computed
@@ -45,13 +45,13 @@ STATE = core.half_layout(
     ),
 )  # fmt: skip
 #: fields of the record that do not change from run to run
-FIXED = ("modified", "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights")
+FIXED = ("modified", "delayed", "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights")
 
 
-def new_mexx_state(compiled, sequence, dense_order, modified):
+def new_mexx_state(compiled, sequence, dense_order, modified, delayed):
     """The record of a run; `sequence` holds as many step numbers as there may be rows."""
     n, n_d, n_v = compiled.form.n, compiled.rates.n_out, compiled.form.mass.shape[0]
-    most_rows, perturbed = len(sequence), compiled.form.has_friction and not modified
+    most_rows, perturbed = len(sequence), compiled.form.has_friction and (delayed or not modified)
     n_coefficients = min(most_rows + 3, dense_order + 1)
     first = np.concatenate([[0], np.cumsum(sequence)])
     start, place, weights = extrapolation.derivative_weights(sequence, perturbed)
@@ -60,10 +60,10 @@ def new_mexx_state(compiled, sequence, dense_order, modified):
         work=np.concatenate([[0.0], 4.0 + np.cumsum(sequence)]), best_h=np.zeros(most_rows + 1),
         efficiency=np.zeros(most_rows + 1), table=np.zeros((most_rows, n + n_v)), slopes=np.zeros((first[-1], n)),
         stage=np.zeros(n), stage_rates=np.zeros(n_d), stage_matrices=np.zeros(compiled.matrices.n_out),
-        raw=np.zeros(n), ends=np.zeros((MOST_COEFFICIENTS, n)), weight_start=start, weight_place=place,
-        weights=weights, hermite=extrapolation.polynomial_tables(most_rows, perturbed), modified=int(modified),
-        perturbed=int(perturbed), most_rows=most_rows, dense_rows=n_coefficients - 3, n_slopes=int(first[-1]),
-        n_weights=len(weights),
+        raw=np.zeros(n), first_lam=np.zeros(n - n_d), ends=np.zeros((MOST_COEFFICIENTS, n)), weight_start=start,
+        weight_place=place, weights=weights, hermite=extrapolation.polynomial_tables(most_rows, perturbed),
+        modified=int(modified), delayed=int(delayed), perturbed=int(perturbed), most_rows=most_rows,
+        dense_rows=n_coefficients - 3, n_slopes=int(first[-1]), n_weights=len(weights),
     )  # fmt: skip
 
 
@@ -80,6 +80,14 @@ def set_friction(state, ports, la):
     for k in range(state.n_F):
         U[state.n_C + k] = -F[k]
     return answer
+
+
+@device
+def keep_multipliers(state):
+    """Those of the current point, for the first small steps of the next basic step."""
+    x, first_lam = vec(state.x, state.n), vec(state.first_lam, state.n - state.n_d)
+    for k in range(state.n - state.n_d):
+        first_lam[k] = x[state.n_d + k]
 
 
 @device
@@ -124,7 +132,12 @@ def take_row(state, ports, la, j):
     slopes = mat(state.slopes, state.n_slopes, n)
     size_U = state.n_C + state.n_F if state.modified == 1 else 0
     U_rows, U_columns = ivec(la.U_rows, size_U), ivec(la.U_columns, size_U)
+    x, first_lam = vec(state.x, n), vec(state.first_lam, n - n_d)
+    # sums of small numbers have smaller rounding errors, which extrapolation enlarges a thousand times
+    grown = mat(state.table, state.most_rows, n + n_v)[j]
     core.copy(state.x, state.stage, n)
+    for k in range(n_d):
+        grown[k] = 0.0
     for i in range(count):
         rates = vec(state.rates, n_d)  # those of the first point are known
         if i > 0:
@@ -135,12 +148,14 @@ def take_row(state, ports, la, j):
         slope = slopes[first + i]
         for k in range(n_p):
             slope[k] = rates[k]
-            stage[k] += h * rates[k]
+            grown[k] += h * rates[k]
+            stage[k] = x[k] + grown[k]
         for k in range(n_v):
             b[k] = rates[n_p + k]
         if state.modified == 1:
+            lam = first_lam if i == 0 else stage[n_d:]
             for k in range(state.n_F):
-                b[U_columns[state.n_C + k]] -= F[k] * stage[n_d + U_rows[state.n_C + k]]
+                b[U_columns[state.n_C + k]] -= F[k] * lam[U_rows[state.n_C + k]]
         t = core.time_at(state, 1.0) if i == count - 1 else state.t + (i + 1) * h
         answer = core.evaluate_matrices(state, ports, t, stage, matrices)
         if answer != 0:
@@ -155,20 +170,21 @@ def take_row(state, ports, la, j):
             return outcome
         for k in range(n_v):
             slope[n_p + k] = b[k]
-            stage[n_p + k] += h * b[k]
+            grown[n_p + k] += h * b[k]
+            stage[n_p + k] = x[n_p + k] + grown[n_p + k]
         for k in range(n_p + n_v, n_d):
             slope[k] = rates[k]
-            stage[k] += h * rates[k]
+            grown[k] += h * rates[k]
+            stage[k] = x[k] + grown[k]
         for k in range(n_m):
             slope[n_d + k] = b[n_v + k]
             stage[n_d + k] = b[n_v + k]
         if i == 1 and j < 2 and too_fast(state, stage, h, b) and core.may_shrink(state):
             return HALVE
-    row = mat(state.table, state.most_rows, n + n_v)[j]
-    for k in range(n):
-        row[k] = stage[k]
+    for k in range(n_d, n):
+        grown[k] = stage[k]
     for k in range(n_v):
-        row[n + k] = b[k]
+        grown[n + k] = b[k]
     return FINE
 
 
@@ -191,7 +207,7 @@ def part_of_error(state, table, first, last):
     atol, rtol = vec(state.atol, state.n), vec(state.rtol, state.n)
     total = 0.0
     for i in range(first, last):
-        weight[i] = atol[i] + rtol[i] * max(abs(x[i]), abs(table[0, i]))
+        weight[i] = atol[i] + rtol[i] * max(abs(x[i]), abs(x[i] + table[0, i]))
         e = (table[0, i] - table[1, i]) / weight[i]
         error[i] = e
         total += e * e
@@ -304,9 +320,12 @@ def settle(state, ports, la, t):
 @device
 def arrive(state, ports, la):
     """Make the extrapolated values a complete point, `next`. Returns an outcome."""
-    n, n_p, n_v = state.n, state.n_p, state.n_v
+    n, n_p, n_v, n_d = state.n, state.n_p, state.n_v, state.n_d
     best, x, x_dot = mat(state.table, state.most_rows, n + n_v)[0], vec(state.next, n), vec(state.next_dot, n)
-    for i in range(n):
+    before = vec(state.x, n)
+    for i in range(n_d):
+        x[i] = before[i] + best[i]
+    for i in range(n_d, n):
         x[i] = best[i]
     for i in range(n_v):
         x_dot[n_p + i] = best[n + i]
@@ -335,6 +354,7 @@ def begin(state, ports, la):
     core.copy(state.next, state.x, state.n)
     core.copy(state.next_dot, state.x_dot, state.n)
     core.copy(state.next_rates, state.rates, state.n_d)
+    keep_multipliers(state)
     core.set_weights(state)
     atol, rtol, tolerance = vec(state.atol, state.n), vec(state.rtol, state.n), np.inf
     for i in range(state.n_d):
@@ -479,12 +499,13 @@ def set_polynomial(state):
     return theta ** (right + 2) * (1.0 - theta) ** (left + 1) * np.sqrt(total / n_d), degree
 
 
-# -- the loop ----------------------------------------------------------------------------------------------------------
+# -- a step ------------------------------------------------------------------------------------------------------------
 
 
 @device
-def finish_step(state, ports, la, buffer, scan, verdict):
-    """With the verdict on the rows of a step. Returns −1 to go on, or a code of `status`."""
+def step(state, ports, la, buffer, scan):
+    """Try a basic step. Returns −1 to go on, or a code of `status`."""
+    verdict = take_rows(state, ports, la)
     if verdict == HALVE:
         add(state, Count.ERROR_REJECTIONS, 1)
         state.why = FINE
@@ -524,7 +545,11 @@ def finish_step(state, ports, la, buffer, scan, verdict):
         h_new, state.order = abs(state.h), state.most_rows - 1
     else:
         h_new = min(plan(state), limit)
+    if state.delayed == 1:
+        keep_multipliers(state)
     core.commit(state, buffer)
+    if state.delayed == 0:
+        keep_multipliers(state)
     state.begun = 1
     found = core.look_for_events(state, ports, scan)
     if state.t != state.t_end:
@@ -532,21 +557,4 @@ def finish_step(state, ports, la, buffer, scan, verdict):
     return found if found != 0 else -1
 
 
-@kernel(i8(reference(STATE), ports_type, buffer_type, scan_type))
-def mexx(states, ports, buffer, scan):
-    """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
-    state = states[0]
-    la = saddle_at(state.saddle)
-    if state.first == 1:
-        code = begin(state, ports, la)
-        if code >= 0:
-            return code
-        state.first = 0
-    while True:
-        code = core.why_to_return(state, buffer)
-        if code >= 0:
-            return code
-        core.open_step(state, la)
-        code = finish_step(state, ports, la, buffer, scan, take_rows(state, ports, la))
-        if code >= 0:
-            return code
+mexx = stepping_kernel(STATE, "mexx", begin, step)

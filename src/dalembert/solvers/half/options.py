@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError, OptionError
 from dalembert.linalg.auto import AUTO
 from dalembert.linalg.solver import LinearSolver, SaddlePattern
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
-from dalembert.solvers.method import MethodOptions, one_of, require
+from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
+
+if TYPE_CHECKING:
+    from dalembert.compile.half_explicit import CompiledDescriptor
+    from dalembert.compile.memory import Memory
+    from dalembert.compile.ports import Port
+    from dalembert.solvers.half.stepper import HalfStepper
 
 PROJECTIONS = ("both", "velocities", "none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a method brings along for one model.
+
+    `prepare` makes the record of the method (`core.new_state`) and is called once per model and kind, `pattern` that of
+    the systems that the kernel solves, once per linear solver, too.
+    """
+
+    kernel: Callable[..., int]  # kernel(record, ports, buffer, scan) -> status
+    prepare: Callable[[], Memory]
+    pattern: Callable[[], SaddlePattern]
+    kind: str = ""  # tells apart records and patterns of one method
+    fixed: tuple[str, ...] = ()  # scalars that stay as `prepare` has set them; `start` clears the others
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -50,6 +73,28 @@ class HalfExplicitOptions(MethodOptions):
                 "evaluates forces before multipliers are known; take Mexx, Geoms or Radau5"
             )
         return form
+
+    def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        """Kernel and records of the method; imports the kernel."""
+        raise NotImplementedError
+
+    def stepper(
+        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
+    ) -> HalfStepper:
+        """Set up a run."""
+        from dalembert.compile.half_explicit import compile_descriptor
+        from dalembert.compile.kernel import announce
+
+        compiled = compile_descriptor(self.system(model))
+        with announce():
+            from dalembert.solvers.half.stepper import HalfStepper
+
+            parts = self.parts(model, compiled)
+        return HalfStepper(self, model, compiled, parts, tolerances, max_step, max_steps, events, samples)
+
+    def own_settings(self) -> dict[str, float]:
+        """The method's own scalars of the record of a run, which `start` clears."""
+        return {}
 
     def solver(self, pattern: SaddlePattern) -> LinearSolver:
         """The linear solver for a pattern."""

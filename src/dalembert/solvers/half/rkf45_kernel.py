@@ -2,16 +2,11 @@
 
 import numpy as np
 
-from dalembert.compile.kernel import device, kernel
-from dalembert.compile.memory import mat, reference, vec
-from dalembert.linalg.saddle import saddle_at
-from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.events import scan_type
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import mat, vec
 from dalembert.solvers.half import core, interpolation
 from dalembert.solvers.half.core import FINE
-from dalembert.solvers.half.runge_kutta import combine, finish_step
-from dalembert.solvers.ports import ports_type
-from dalembert.solvers.records import i8
+from dalembert.solvers.half.runge_kutta import combine, runge_kutta_kernel
 
 STAGES = 6
 C = np.array([0.0, 1 / 4, 3 / 8, 12 / 13, 1.0, 1 / 2])
@@ -90,23 +85,4 @@ def error_norm(state):
     return np.sqrt(total / n_d)
 
 
-@kernel(i8(reference(STATE), ports_type, buffer_type, scan_type))
-def rkf45(states, ports, buffer, scan):
-    """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
-    state = states[0]
-    la = saddle_at(state.saddle)
-    if state.first == 1:
-        code = core.begin_or_fail(state, ports, la)
-        if code >= 0:
-            return code
-        state.first = 0
-    while True:
-        code = core.why_to_return(state, buffer)
-        if code >= 0:
-            return code
-        core.open_step(state, la)
-        outcome = take_stages(state, ports, la)
-        error = error_norm(state) if outcome == FINE else 0.0
-        code = finish_step(state, ports, la, buffer, scan, outcome, error, 0.2)
-        if code >= 0:
-            return code
+rkf45 = runge_kutta_kernel(STATE, "rkf45", take_stages, error_norm)

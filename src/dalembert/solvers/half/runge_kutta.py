@@ -1,14 +1,31 @@
-"""What Runge-Kutta methods on the descriptor form do after their stages: judge the step, arrive, choose the next."""
+"""What Runge-Kutta methods on the descriptor form do after their stages: judge a step, arrive, choose the next."""
 
 import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import vec
 from dalembert.solvers import status
+from dalembert.solvers.counting import add
 from dalembert.solvers.half import core
-from dalembert.solvers.half.core import FINE, STOPPED, add
+from dalembert.solvers.half.core import FINE, STOPPED
 from dalembert.solvers.half.interpolation import set_polynomial
+from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.status import Count
+
+#: the error of a step is proportional to its size to the fifth
+POWER = 0.2
+
+
+def runge_kutta_kernel(layout, name, take_stages, error_norm):
+    """The kernel of a method that differs from others by its stages and by its error estimate."""
+
+    @device
+    def step(state, ports, la, buffer, scan):
+        outcome = take_stages(state, ports, la)
+        error = error_norm(state) if outcome == FINE else 0.0
+        return finish_step(state, ports, la, buffer, scan, outcome, error)
+
+    return stepping_kernel(layout, name, core.begin_or_fail, step)
 
 
 @device
@@ -27,20 +44,20 @@ def combine(state, K, row, count, first, last, out):
 
 
 @device
-def new_step_size(state, error, power):
+def new_step_size(state, error):
     """(10), within the limits on the change."""
-    wanted = state.safety * error**-power if error > 0.0 else np.inf
+    wanted = state.safety * error**-POWER if error > 0.0 else np.inf
     return state.h * max(state.max_shrink, min(state.max_growth, wanted))
 
 
 @device
-def finish_step(state, ports, la, buffer, scan, outcome, error, power):
+def finish_step(state, ports, la, buffer, scan, outcome, error):
     """With the result of the stages in `next` and their error. Returns −1 to go on, or a code of `status`."""
     if outcome != FINE:
         return core.give_up(state, outcome)
     if not np.isfinite(error):
         return core.give_up(state, core.CANNOT_EVALUATE)
-    h_new = new_step_size(state, error, power)
+    h_new = new_step_size(state, error)
     missed = error > 1.0
     if missed and core.may_shrink(state):
         add(state, Count.ERROR_REJECTIONS, 1)
@@ -55,7 +72,7 @@ def finish_step(state, ports, la, buffer, scan, outcome, error, power):
     if drift > 0.0 and core.may_shrink(state):
         add(state, Count.ERROR_REJECTIONS, 1)
         state.why = core.DRIFTED
-        core.reject(state, abs(state.h) * max(state.max_shrink, 0.9 * drift**-power))
+        core.reject(state, abs(state.h) * max(state.max_shrink, 0.9 * drift**-POWER))
         return -1
     if missed or drift > 0.0:
         state.forced += 1

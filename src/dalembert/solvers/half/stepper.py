@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from dalembert.compile.half_explicit import CompiledDescriptor
-from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import CALL1, CALL3, PORT, Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
@@ -29,7 +27,7 @@ from dalembert.solvers import status as codes
 from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import new_scan
 from dalembert.solvers.half import core
-from dalembert.solvers.half.options import HalfExplicitOptions
+from dalembert.solvers.half.options import HalfExplicitOptions, Parts
 from dalembert.solvers.method import Tolerances, counters, first_step_guess
 from dalembert.solvers.ports import Ports
 
@@ -56,16 +54,8 @@ class HalfStepper:
     ----------
     model : Model
         With the parameters and inputs of this run, which those of `compiled` need not be.
-    kernel : callable
-        ``kernel(record, ports, buffer, scan) -> status``.
-    prepare : callable
-        Makes the record of the method (`core.new_state`); called once per model and kernel.
-    pattern : callable
-        Makes the pattern of the systems that the kernel solves; called once per model, kernel and linear solver.
-    kind : str
-        Tells apart kernels and patterns of one method.
-    fixed : tuple of str
-        Scalars of the method that stay as `prepare` has set them; `start` clears the others.
+    parts : Parts
+        Kernel and records of the method.
     """
 
     def __init__(
@@ -73,29 +63,25 @@ class HalfStepper:
         options: HalfExplicitOptions,
         model: Model,
         compiled: CompiledDescriptor,
-        kernel: Callable[..., int],
-        prepare: Callable[[], Memory],
-        pattern: Callable[[], SaddlePattern],
+        parts: Parts,
         tolerances: Tolerances,
         max_step: float,
         max_steps: int,
         events: Port | None,
         samples: int,
-        kind: str = "",
-        fixed: tuple[str, ...] = (),
     ):
         if options.min_step > max_step:
             raise OptionError(f"min_step={options.min_step:g} is larger than max_step={max_step:g}")
-        self.options, self.model, self.compiled, self.kernel = options, model, compiled, kernel
+        self.options, self.model, self.compiled, self.kernel = options, model, compiled, parts.kernel
         self.system = form = compiled.form
-        key = ("half-explicit", type(options).__name__, kind)
+        key = ("half-explicit", type(options).__name__, parts.kind)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = prepare()
+                model.cache[key] = parts.prepare()
             state = self.state = model.cache[key].fresh()
             key = (*key, options.linear_solver)
             if key not in model.cache:
-                needed = pattern()
+                needed = parts.pattern()
                 model.cache[key] = options.solver(needed).build(needed)
             self.saddle = fresh_saddle(model.cache[key])
         state.set(
@@ -115,7 +101,7 @@ class HalfStepper:
         )
         self.buffer = new_buffer(int(state.n_coefficients), form.n)
         self.scan = new_scan(form, events, samples)
-        common = {*core.REALS, *core.WHOLES, *fixed}
+        common = {*core.REALS, *core.WHOLES, *parts.fixed}
         self._own = [name for name in state.dtype.names if state.dtype[name].kind in "fi" and name not in common]
 
     # -- the protocol ----------------------------------------------------------------------------------------------
@@ -143,11 +129,7 @@ class HalfStepper:
         h = np.copysign(abs(span) if last else h, span)
         state.set(**dict.fromkeys((*core.FLAGS, *self._own), 0))
         state.set(t=t, t_end=t_end, h=h, h_old=h, first=1, last=int(last))
-        state.set(**self.own_settings())
-
-    def own_settings(self) -> dict[str, Any]:
-        """The method's own scalars, which `start` has cleared, from its options."""
-        return getattr(self.options, "own_settings", dict)()
+        state.set(**self.options.own_settings())
 
     def limit_first_step(self, h: float) -> None:
         """Shorten the step that `start` has chosen."""
