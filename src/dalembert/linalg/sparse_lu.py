@@ -181,6 +181,8 @@ def refactor(lu, A, L, U, pivot, x):
             for p in range(L_start[k], L_start[k + 1]):
                 x[L_row[p]] -= L[p] * value
         size = abs(x[j])
+        if size == 0.0:  # numba lets complex divisions by zero raise
+            return False
         inverse = 1.0 / x[j]
         x[j] = 0.0
         below = 0.0
@@ -197,16 +199,17 @@ def refactor(lu, A, L, U, pivot, x):
 
 @device
 def scale(lu, A):
-    """Rows, then columns, to largest entries of 1; False if a value is not finite."""
+    """Rows, then columns, to largest entries of 1. Returns 0, or 1 + a column that is not finite."""
     n = lu.n
     A_start, A_row, r, s = ivec(lu.A_start, n + 1), ivec(lu.A_row, lu.nnz), vec(lu.r, n), vec(lu.s, n)
     for i in range(n):
         r[i] = 0.0
-    for p in range(lu.nnz):
-        size = abs(A[p])
-        if not np.isfinite(size):
-            return False
-        r[A_row[p]] = max(r[A_row[p]], size)
+    for j in range(n):
+        for p in range(A_start[j], A_start[j + 1]):
+            size = abs(A[p])
+            if not np.isfinite(size):
+                return j + 1
+            r[A_row[p]] = max(r[A_row[p]], size)
     for i in range(n):
         r[i] = 1.0 / r[i] if r[i] > 0.0 else 1.0
     for j in range(n):
@@ -217,7 +220,7 @@ def scale(lu, A):
         s[j] = 1.0 / largest if largest > 0.0 else 1.0
         for p in range(A_start[j], A_start[j + 1]):
             A[p] *= s[j]
-    return True
+    return 0
 
 
 @device
@@ -233,8 +236,9 @@ def factor_scaled(lu):
 
 @device
 def factor_sparse(lu):
-    """Scale and factor A. Returns 0, 1 + the column that has no pivot, or −1 if a value is not finite."""
-    return factor_scaled(lu) if scale(lu, vec(lu.A, lu.nnz)) else -1
+    """Scale and factor A. Returns 0, or 1 + the column that has no pivot or is not finite."""
+    failed = scale(lu, vec(lu.A, lu.nnz))
+    return failed if failed != 0 else factor_scaled(lu)
 
 
 @device
@@ -243,8 +247,9 @@ def factor_sparse_complex(lu):
     n = lu.n
     A, L, U = cvec(lu.A, lu.nnz), cvec(lu.lower, lu.n_L), cvec(lu.upper, lu.n_U)
     pivot, x = cvec(lu.pivot, n), cvec(lu.x, n)
-    if not scale(lu, A):
-        return -1
+    failed = scale(lu, A)
+    if failed != 0:
+        return failed
     if lu.known == 1 and refactor(lu, A, L, U, pivot, x):
         return 0
     return analyse(lu, A, L, U, pivot, x)

@@ -61,7 +61,7 @@ def prepare(own, c, unused_1, unused_2):
     for k in range(la.n_b):
         A[b[k]] += nz[e[k]] * nz[h[k]]  # A₂ = −∂h/∂x
     failed = factor_sparse(lu)
-    if failed > 0:
+    if failed != 0:
         la.singular = failed - 1 if failed <= la.n else la.n - failed
     return 1 if failed == 0 else 0
 

@@ -51,7 +51,7 @@ def prepare(own, c, unused_1, unused_2):
     lu = lu_at(la.lu)
     sparse.load(la, vec(lu.A, lu.nnz), c)
     failed = factor_sparse(lu)
-    if failed > 0:
+    if failed != 0:
         la.singular = failed - 1
     return 1 if failed == 0 else 0
 

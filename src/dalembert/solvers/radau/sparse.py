@@ -56,7 +56,7 @@ def prepare(la, gamma, alpha, beta):
     if failed == 0:
         sparse.load(la, cvec(both.A, both.nnz), complex(alpha, beta))
         failed = factor_sparse_complex(both)
-    if failed > 0:
+    if failed != 0:
         la.singular = failed - 1
     return failed == 0
 
