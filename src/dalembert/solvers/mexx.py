@@ -54,7 +54,7 @@ class Mexx(HalfExplicitOptions):
     sequence: str | tuple[int, ...] = "released"  # small steps in a basic step, row by row; "paper", or given numbers
     discretization: str = "auto"  # "paper" (2.2) for forces that depend on multipliers, "modified", or "standard"
     dense_order: int | None = None  # largest degree of the polynomials between the steps, at least 3; default: all
-    dense_limit: float | None = None  # reject steps between whose ends the error may exceed this many tolerances
+    dense_limit: float | None = 2e4  # reject steps that may miss more tolerances between their ends; None: no limit
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -147,7 +147,12 @@ def iterate(la, ports, state, control, may_update):
             ratio = size / previous
             rate = ratio if iteration == 2 else np.sqrt(ratio * previous_ratio)
             previous_ratio = ratio
+            # from a start far away multipliers follow an iteration after the rest: the next ratio tells more
+            early = iteration == 2 and control.extrapolate == 0 and rate < 10.0
             if rate >= 0.99:
+                if early:
+                    previous = max(size, control.unit)
+                    continue
                 if size <= NOISE and previous <= NOISE:  # nothing but rounding: λ of index 3 shows it first
                     return CONVERGED
                 state.rate = rate
@@ -155,7 +160,7 @@ def iterate(la, ports, state, control, may_update):
             contraction = rate / (1.0 - rate)
             left = limit - 1 - iteration
             foreseen = contraction * size * rate**left / control.newton_limit
-            if foreseen >= 1.0:
+            if foreseen >= 1.0 and not early:
                 if contraction * size <= NOISE and previous <= NOISE:  # good enough, and perhaps rounding
                     return CONVERGED
                 state.rate = rate
