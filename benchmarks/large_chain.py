@@ -23,9 +23,9 @@ import dalembert as da
 
 LENGTHS = (10, 100, 1000, 10000)
 INSULATORS = (16, 32, 64, 128, 256, 512, 1024)
-METHODS = (da.Hem5(), da.Rkf45())
-ALGEBRA = ("factorization", "substitution")
-MODEL = ("rates", "matrices", "position", "acceleration")
+METHODS = (da.Hem5(), da.Rkf45(), da.Radau5(), da.Dassl())
+ALGEBRA = ("decomposition", "factorization", "substitution")
+MODEL = ("rates", "matrices", "position", "acceleration", "residual", "jacobian")
 
 
 def measured(problem: da.problems.Problem, method, t_end: float) -> tuple[da.Solution, float]:
@@ -49,7 +49,7 @@ def row(bodies: int, build: float, prepare: float, sol: da.Solution) -> str:
     parts.append(1 - sum(parts))
     method = sol.method.split("(")[0]
     return (
-        f"{bodies:7}  {method:6}{build:8.2f}{prepare:9.2f}{steps:7}{seconds:10.3f}{1e3 * seconds / steps:10.3f}"
+        f"{bodies:7}  {method:7}{build:8.2f}{prepare:9.2f}{steps:7}{seconds:10.3f}{1e3 * seconds / steps:10.3f}"
         f"{1e6 * seconds / steps / bodies:9.2f}   {100 * parts[0]:3.0f} {100 * parts[1]:3.0f} {100 * parts[2]:3.0f} %"
         f"{sol.max_residual('position'):10.1e}{sol.max_residual('velocity'):9.1e}"
     )
@@ -58,7 +58,7 @@ def row(bodies: int, build: float, prepare: float, sol: da.Solution) -> str:
 def main() -> None:
     quick = "--quick" in sys.argv
     head = (
-        " bodies  method   build  prepare  steps   seconds   ms/step  µs/step/body  model,"
+        " bodies  method    build  prepare  steps   seconds   ms/step  µs/step/body  model,"
         " algebra, rest   |g|      |g'|"
     )
     print("Chain of rods, 1 s, rtol 1e-6, atol 1e-8\n" + head + "   energy")

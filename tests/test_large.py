@@ -107,3 +107,13 @@ def test_hidden_constraints_of_large_models_in_numbers():
     # the force of gravity alone lets all rods fall at the same rate: only the suspension minds
     free = hidden.acceleration(start.p, start.v, lam=np.zeros(300)).reshape(-1, 2)
     np.testing.assert_allclose(free, [[0, -9.81], *[[0, 0]] * 149], atol=1e-12)
+
+
+@pytest.mark.parametrize("method", [da.Radau5(), da.Dassl(), da.Odassl()])
+def test_implicit_methods_on_a_long_chain(method):
+    """2400 unknowns: full matrices would take minutes."""
+    problem = da.problems.pendulum_chain(300, t_end=0.2)
+    options = dict(t_eval=[0.0, 0.2], dense_output=False, rtol=1e-7, atol=1e-7)
+    sol, reference = (problem.simulate(method=m, **options) for m in (method, da.Hem5()))
+    np.testing.assert_allclose(sol.p[-1], reference.p[-1], atol=1e-4)
+    assert sol.max_residual("position") < 1e-6

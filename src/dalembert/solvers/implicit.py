@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import PORT, Monitor, Watched
 from dalembert.compile.ports import Port
-from dalembert.compile.system import CompiledSystem, input_port, leading_port
-from dalembert.errors import FunctionFailed, SimulationError, SingularMatrix, StepSizeTooSmall, TooManySteps
+from dalembert.compile.system import CompiledSystem, leading_port
+from dalembert.errors import FunctionFailed, SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.linalg.lu import null_vector
 from dalembert.model import Model
 from dalembert.solvers import status as codes
-from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.differences import differences_record
-from dalembert.solvers.events import new_scan
 from dalembert.solvers.jacobians import Jacobian
-from dalembert.solvers.method import counters
-from dalembert.solvers.ports import Ports
+from dalembert.solvers.stepper import KernelStepper
 
 PORTS = ("residual", "jacobian", "inputs", "events")
+#: unknowns of systems whose null spaces are computed, as full matrices, to explain a failure
+LARGEST_LOOKED_AT = 2000
 
 
 def differences_of(
@@ -43,7 +44,7 @@ def differences_of(
         return model.cache[key][0].fresh()
 
 
-class ImplicitStepper:
+class ImplicitStepper(KernelStepper):
     """A run of a method on F(t, x, x') = 0, with the linear algebra in the record `algebra`.
 
     The record `state` has at least t, h, x, x_dot, count, error, scale, failed, failed_t and refused.
@@ -65,47 +66,29 @@ class ImplicitStepper:
         events: Port | None,
         samples: int,
     ):
-        self.system, self.compiled, self.algebra, self.state = compiled.system, compiled, algebra, state
-        self.max_steps = max_steps
-        n = self.system.n
+        self.compiled, self.algebra, self.max_steps = compiled, algebra, max_steps
         self.jacobian = compiled.jacobian  # the port that the kernel calls
         algebra.set(own=algebra.address, state=state.address)
-        self._inputs = input_port(model)
-        self._events = events
-        theta = model.theta()
-        self.ports = Ports(
-            residual=np.uintp(compiled.residual.address),
-            jacobian=np.uintp(self.jacobian.address),
-            inputs=np.uintp(self._inputs.address if self._inputs else 0),
-            events=np.uintp(events.address if events else 0),
-            theta=theta,
-            n_parameters=len(theta) - 3 * len(model.inputs),
+        super().__init__(
+            model,
+            compiled.system,
+            state,
+            n_coefficients,
+            events,
+            samples,
+            residual=compiled.residual.address,
+            jacobian=self.jacobian.address,
         )
-        self.buffer = new_buffer(n_coefficients, n)
-        self.scan = new_scan(self.system, events, samples)
-
-    # -- the protocol ----------------------------------------------------------------------------------------------
-
-    @property
-    def t(self) -> float:
-        return float(self.state.t)
-
-    @property
-    def x(self) -> np.ndarray:
-        return self.state.x
 
     @property
     def counters(self) -> dict[str, int]:
-        counts = counters(self.state.count)
+        counts = super().counters
         # a constant mass matrix is evaluated once; otherwise it comes with the Jacobian
         constant = self.system.leading_is_constant
         counts["mass_evaluations"] = (
             min(1, counts["jacobian_evaluations"]) if constant else counts["jacobian_evaluations"]
         )
         return counts
-
-    def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return collect(self.buffer)
 
     # -- profile ---------------------------------------------------------------------------------------------------
 
@@ -129,18 +112,16 @@ class ImplicitStepper:
 
     def explain(self, status: int) -> Exception:
         t = self.t
-        for port in (self.compiled.residual, self.jacobian, self._inputs, self._events):
-            error = port.take_error() if port is not None else None
-            if error is not None:
-                ours = isinstance(error, SimulationError) or not isinstance(error, Exception)  # Ctrl-C, exit
-                return error if ours else self._wrapped(error, t)
+        error = self.function_error()
+        if error is not None:
+            return error
         if status == codes.TOO_MANY_STEPS:
             return TooManySteps(
                 f"{self.max_steps} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, "
                 "loosen rtol and atol, or look for a fast oscillation or a chattering input there."
             )
         if status in (codes.NOT_FINITE, codes.PORT_FAILED):
-            return FunctionFailed(f"{self._not_finite()} at t = {self.state.failed_t:.9g}: check the model there")
+            return FunctionFailed(f"{self.not_finite()} at t = {self.state.failed_t:.9g}: check the model there")
         singular = self._singularity()
         if status == codes.SINGULAR or singular:
             culprit = singular or self._pivot()
@@ -150,7 +131,7 @@ class ImplicitStepper:
             )
         if self.state.refused:
             return FunctionFailed(
-                f"{self._not_finite()} beyond t = {t:.9g} (tried t = {self.state.failed_t:.9g}), and no "
+                f"{self.not_finite()} beyond t = {t:.9g} (tried t = {self.state.failed_t:.9g}), and no "
                 "step size avoids it: the solution may leave the domain of a function there (root, logarithm, division)"
             )
         return StepSizeTooSmall(
@@ -159,33 +140,19 @@ class ImplicitStepper:
             "tolerances too tight."
         )
 
-    def _wrapped(self, error: BaseException, t: float) -> Exception:
-        return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {t:.9g}")
+    def model_ports(self) -> tuple[Port | None, ...]:
+        return self.compiled.residual, self.jacobian
 
-    def _not_finite(self) -> str:
-        """Name what is not finite at the point that could not be evaluated, or repeat what a function said."""
-        for port in (self.compiled.residual, self.jacobian, self._inputs):
-            refusal = port.take_refusal() if port is not None else None
-            if refusal is not None and str(refusal):
-                return f"a model function refused ({refusal})"
-        state = self.state
+    def bad_outputs(self, t: float, x: np.ndarray, theta: np.ndarray) -> Iterator[str]:
         out = np.zeros(self.compiled.residual.n_out)
-        t = float(state.failed_t)
-        n_u = len(self.ports.theta) - self.ports.n_parameters
-        if self._inputs is not None:
-            inputs = np.zeros(n_u)
-            if self._inputs.call_status(t, np.zeros(0), np.zeros(0), inputs):
-                return "an input is not finite"
-        self.compiled.residual.call_status(t, state.failed, self.ports.theta, out)
-        bad = np.flatnonzero(~np.isfinite(out))
-        if bad.size:
-            names = ", ".join(self.system.equations[i] for i in bad[:3])
-            return f"{names} cannot be evaluated (NaN or infinite)"
-        return "a function or a derivative of the model is not finite"
+        self.compiled.residual.call_status(t, x, theta, out)
+        return (self.system.equations[i] for i in np.flatnonzero(~np.isfinite(out)))
 
     def _singularity(self) -> str | None:
         """If σ E − J is numerically singular, the equation and variable that dominate its null spaces."""
         system, state = self.system, self.state
+        if system.n > LARGEST_LOOKED_AT:
+            return None
         rows, columns = self.compiled.jacobian_pattern
         e_rows, e_columns = self.compiled.leading_pattern
         nonzeros = np.zeros(len(rows) + len(e_rows))

@@ -35,9 +35,10 @@ def bordered_algebra(compiled) -> Memory:
     n, rows_all = compiled.system.n, len(compiled.system.equations)
     rows, columns = sparse.entries(compiled)
     n_j = len(compiled.jacobian_pattern[0])
-    h = [k for k in range(n_j) if rows[k] >= n]
-    h_in = {column: [k for k in h if columns[k] == column] for column in {columns[k] for k in h}}
-    products = [(k, q) for k in range(n_j, len(rows)) for q in h_in.get(columns[k], ())]
+    h_in: dict[int, list[int]] = {}  # nonzeros of ∂h/∂x by columns
+    for k in np.flatnonzero(rows[:n_j] >= n):
+        h_in.setdefault(int(columns[k]), []).append(k)
+    products = [(k, q) for k in range(n_j, len(rows)) for q in h_in.get(int(columns[k]), ())]
     e, h = (np.array([pair[i] for pair in products], np.int64) for i in range(2))
     lu, to = new_sparse_lu(np.concatenate([rows, rows[e]]), np.concatenate([columns, rows[h]]), rows_all)
     return Memory(

@@ -11,7 +11,7 @@ from dalembert.compile.system import CompiledSystem
 from dalembert.model import Model
 from dalembert.solvers.bdf import core
 from dalembert.solvers.bdf.options import ALGEBRAIC_ERRORS, BdfOptions
-from dalembert.solvers.implicit import ImplicitStepper, differences_of
+from dalembert.solvers.implicit import LARGEST_LOOKED_AT, ImplicitStepper, differences_of
 from dalembert.solvers.method import Tolerances
 
 
@@ -97,6 +97,8 @@ class OverdeterminedStepper(BdfStepper):
     def _singularity(self) -> str | None:
         """Constraints that depend on each other are behind most singular matrices."""
         system, state = self.system, self.state
+        if system.n > LARGEST_LOOKED_AT:
+            return None
         rows, columns = self.compiled.jacobian_pattern
         nonzeros = np.zeros(int(self.algebra.n_nonzeros))
         both = np.concatenate([state.x, state.x_dot])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from dalembert.compile.half_explicit import CompiledDescriptor
 from dalembert.compile.monitor import CALL1, CALL3, PORT, Monitor, Watched
 from dalembert.compile.ports import Port
-from dalembert.compile.system import input_port
 from dalembert.errors import (
     FunctionFailed,
     InconsistentInitialValues,
     OptionError,
-    SimulationError,
     SingularMatrix,
     StepMissedTolerance,
     StepSizeTooSmall,
@@ -24,12 +22,10 @@ from dalembert.errors import (
 from dalembert.linalg.saddle import SaddlePattern, factor, fresh_saddle, solve
 from dalembert.model import Model
 from dalembert.solvers import status as codes
-from dalembert.solvers.buffer import collect, new_buffer
-from dalembert.solvers.events import new_scan
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
-from dalembert.solvers.method import Tolerances, counters, first_step_guess
-from dalembert.solvers.ports import Ports
+from dalembert.solvers.method import Tolerances, first_step_guess
+from dalembert.solvers.stepper import KernelStepper
 
 
 def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool) -> SaddlePattern:
@@ -47,7 +43,7 @@ def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool) -> SaddlePa
     )
 
 
-class HalfStepper:
+class HalfStepper(KernelStepper):
     """A run of a method.
 
     Parameters
@@ -72,13 +68,12 @@ class HalfStepper:
     ):
         if options.min_step > max_step:
             raise OptionError(f"min_step={options.min_step:g} is larger than max_step={max_step:g}")
-        self.options, self.model, self.compiled, self.kernel = options, model, compiled, parts.kernel
-        self.system = form = compiled.form
+        self.options, self.compiled, self.kernel = options, compiled, parts.kernel
         key = ("half-explicit", type(options).__name__, parts.kind)
         with model.lock:
             if key not in model.cache:
                 model.cache[key] = parts.prepare()
-            state = self.state = model.cache[key].fresh()
+            state = model.cache[key].fresh()
             key = (*key, options.linear_solver)
             if key not in model.cache:
                 needed = parts.pattern()
@@ -89,34 +84,11 @@ class HalfStepper:
             max_steps=max_steps, **options.settings(),
         )  # fmt: skip
         state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
-        self._inputs, self._events = input_port(model), events
-        theta = model.theta()
-        self.ports = Ports(
-            residual=np.uintp(0),
-            jacobian=np.uintp(0),
-            inputs=np.uintp(self._inputs.address if self._inputs else 0),
-            events=np.uintp(events.address if events else 0),
-            theta=theta,
-            n_parameters=len(theta) - 3 * len(model.inputs),
-        )
-        self.buffer = new_buffer(int(state.n_coefficients), form.n)
-        self.scan = new_scan(form, events, samples)
+        super().__init__(model, compiled.form, state, int(state.n_coefficients), events, samples)
         common = {*core.REALS, *core.WHOLES, *parts.fixed}
         self._own = [name for name in state.dtype.names if state.dtype[name].kind in "fi" and name not in common]
 
     # -- the protocol ----------------------------------------------------------------------------------------------
-
-    @property
-    def t(self) -> float:
-        return float(self.state.t)
-
-    @property
-    def x(self) -> np.ndarray:
-        return self.state.x
-
-    @property
-    def counters(self) -> dict[str, int]:
-        return counters(self.state.count)
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         state = self.state
@@ -147,9 +119,6 @@ class HalfStepper:
             )
             self.state.set(forced=0)
         return status
-
-    def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return collect(self.buffer)
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray | None:
         """The nearest point to x on the constraints, (2.9)-(2.12) of MEXX; None if there is none nearby."""
@@ -218,12 +187,9 @@ class HalfStepper:
 
     def explain(self, status: int) -> Exception:
         t, state = self.t, self.state
-        for port in (*self.compiled.ports, self._inputs, self._events):
-            error = port.take_error() if port is not None else None
-            if error is not None:
-                if isinstance(error, SimulationError) or not isinstance(error, Exception):  # Ctrl-C, exit
-                    return error
-                return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {t:.9g}")
+        error = self.function_error()
+        if error is not None:
+            return error
         if status == codes.TOO_MANY_STEPS:
             drifting = 2 * max(state.residual_p, state.residual_v) > state.drift_limit > 0
             remedy = (
@@ -235,7 +201,7 @@ class HalfStepper:
             )
             return TooManySteps(f"{int(state.max_steps)} steps did not reach the end; stopped at t = {t:.9g}. {remedy}")
         if status in (codes.NOT_FINITE, codes.PORT_FAILED):
-            return FunctionFailed(f"{self._not_finite()} at t = {state.failed_t:.9g}: check the model there")
+            return FunctionFailed(f"{self.not_finite()} at t = {state.failed_t:.9g}: check the model there")
         if status == codes.SINGULAR:
             culprit = self.saddle.solver.explain(self.saddle, int(state.singular))
             return SingularMatrix(
@@ -249,7 +215,7 @@ class HalfStepper:
         size = f"the step size fell to {abs(state.h):.2e} at t = {t:.9g}"
         if why == core.CANNOT_EVALUATE:
             return FunctionFailed(
-                f"{self._not_finite()} beyond t = {t:.9g} (tried t = {state.failed_t:.9g}), and no step size avoids "
+                f"{self.not_finite()} beyond t = {t:.9g} (tried t = {state.failed_t:.9g}), and no step size avoids "
                 "it: the solution may leave the domain of a function there (root, logarithm, division)"
             )
         if why == core.DRIFTED:
@@ -281,25 +247,18 @@ class HalfStepper:
     def _worst_constraint(self) -> str:
         return f"'{self.system.constraint_names[int(np.argmax(np.abs(self.state.g)))]}'"
 
-    def _not_finite(self) -> str:
-        """Name what is not finite at the point that could not be evaluated, or repeat what a function said."""
-        for port in (*self.compiled.ports, self._inputs):
-            refusal = port.take_refusal() if port is not None else None
-            if refusal is not None and str(refusal):
-                return f"a model function refused ({refusal}){self._if_it_reads_multipliers()}"
-        state, theta, t = self.state, self.ports.theta, float(self.state.failed_t)
-        if self._inputs is not None:
-            inputs = np.zeros(len(theta) - self.ports.n_parameters)
-            if self._inputs.call_status(t, np.zeros(0), np.zeros(0), inputs):
-                return "an input is not finite"
-            theta[self.ports.n_parameters :] = inputs
+    def model_ports(self) -> tuple[Port | None, ...]:
+        return self.compiled.ports
+
+    def bad_outputs(self, t: float, x: np.ndarray, theta: np.ndarray) -> Iterator[str]:
         for port, names in self._outputs():
             out = np.zeros(port.n_out)
-            port.call_status(t, state.failed, theta, out)
-            bad = np.flatnonzero(~np.isfinite(out))
-            if bad.size:
-                return f"{', '.join(dict.fromkeys(names(i) for i in bad[:3]))} cannot be evaluated (NaN or infinite)"
-        return "a function or a derivative of the model is not finite"
+            port.call_status(t, x, theta, out)
+            yield from (names(i) for i in np.flatnonzero(~np.isfinite(out)))
+
+    def refusal(self) -> str | None:
+        said = super().refusal()
+        return None if said is None else said + self._if_it_reads_multipliers()
 
     def _if_it_reads_multipliers(self) -> str:
         force = self.system.model.graph.functions["force"]
