@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_finite, check_positive
-from .problem import Problem, Reference
+from .problem import Problem, known_values
 
 _FIRST_ANGLES = (np.pi / 2, 0.0, np.pi / 6)
 
@@ -79,17 +79,8 @@ def four_bar_linkage(
         lam=["loop_x", "loop_y"],
     )  # fmt: skip
     known = _TABLE.get((l2, g), ()) if (l1, m, torque) == (1.0, 1.0, 6.0) else ()
-    references = tuple(
-        Reference(
-            t=t,
-            p=p,
-            v=v,
-            lam=lam,
-            source="computed by us: DOP853 on the index-1 form, rtol 2.3e-14 and 1e-11 compared",
-            accuracy=2e-11,
-        )
-        for t, p, v, lam in known
-    )
+    source = "computed by us: DOP853 on the index-1 form, rtol 2.3e-14 and 1e-11 compared"
+    references = known_values(known, source, 2e-11)
     return Problem(
         name="four_bar_linkage",
         title="Four-bar linkage driven by a torque",

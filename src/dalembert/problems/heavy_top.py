@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
-from .problem import Problem, Reference
+from .problem import Problem, known_values
 
 # t: positions, velocities, multipliers
 _VALUES = {
@@ -68,17 +68,8 @@ def heavy_top(*, t_end: float = 1.0) -> Problem:
         holonomic=lambda s: np.array([s.x, s.y, s.z]) - _rotation(s) @ s.X0,
         invariant=lambda s: [s.e0**2 + s.e1**2 + s.e2**2 + s.e3**2 - 1],
     )
-    references = tuple(
-        Reference(
-            t=t,
-            p=p,
-            v=v,
-            lam=lam,
-            source="computed by us: rotation about the fixed point, 80-bit Gragg-Bulirsch-Stoer, two resolutions",
-            accuracy=1e-14,
-        )
-        for t, (p, v, lam) in _VALUES.items()
-    )
+    source = "computed by us: rotation about the fixed point, 80-bit Gragg-Bulirsch-Stoer, two resolutions"
+    references = known_values(((t, *values) for t, values in _VALUES.items()), source, 1e-14)
     return Problem(
         name="heavy_top",
         title="Heavy top in absolute coordinates",

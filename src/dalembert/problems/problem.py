@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,11 @@ class Problem:
             float(np.max(np.abs(getattr(solution, kind)[-1] - ref) / (1.0 + np.abs(ref))))
             for kind, ref in known.items()
         )
+
+
+def known_values(rows: Iterable[tuple], source: str, accuracy: float) -> tuple[Reference, ...]:
+    """References from rows of t, p, v and λ."""
+    return tuple(Reference(t=t, p=p, v=v, lam=lam, source=source, accuracy=accuracy) for t, p, v, lam in rows)
 
 
 def _read_only(value: Any) -> np.ndarray:

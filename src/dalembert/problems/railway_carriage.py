@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion, Input
 
 from .arguments import check_positive
-from .problem import Problem, Reference
+from .problem import Problem, known_values
 from .railway_carriage_references import RAILWAY_CARRIAGE
 from .rigid_bodies import Body, join
 
@@ -92,17 +92,8 @@ def railway_carriage(*, speed: float = 20.0, t_end: float = 15.0) -> Problem:
     )
     references = ()
     if speed == 20.0:
-        references = tuple(
-            Reference(
-                t=t,
-                p=p,
-                v=v,
-                lam=lam,
-                source="computed by us: HEM5, rtol 1e-12, and Radau IIA(5) in the form ggl, rtol 1e-13, compared",
-                accuracy=5e-12,
-            )
-            for t, (p, v, lam) in RAILWAY_CARRIAGE.items()
-        )
+        source = "computed by us: HEM5, rtol 1e-12, and Radau IIA(5) in the form ggl, rtol 1e-13, compared"
+        references = known_values(((t, *values) for t, values in RAILWAY_CARRIAGE.items()), source, 5e-12)
     return Problem(
         name="railway_carriage",
         title="Railway carriage on a change of line",

@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion, Input
 
-from .problem import Problem, Reference
+from .problem import Problem, known_values
 from .truck_references import TRUCK
 
 _PARAMETERS = {
@@ -83,17 +83,8 @@ def truck(*, version: str = "constrained", springs: str = "pneumatic", t_end: fl
         force=force,
         holonomic=_joint if constrained else None,
     )
-    references = tuple(
-        Reference(
-            t=t,
-            p=p,
-            v=v,
-            lam=lam,
-            source="computed by us: DOP853 on the index-1 form, rtol 1e-10 and 1e-13 compared, restarted at the onsets",
-            accuracy=6e-13,
-        )
-        for t, p, v, lam in TRUCK[version, springs]
-    )
+    source = "computed by us: DOP853 on the index-1 form, rtol 1e-10 and 1e-13 compared, restarted at the onsets"
+    references = known_values(TRUCK[version, springs], source, 6e-13)
     return Problem(
         name="truck",
         title=f"Planar truck over a bump ({version}, {springs} axle springs)",

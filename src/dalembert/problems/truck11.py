@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion, Input
 
-from .problem import Problem, Reference
+from .problem import Problem, known_values
 from .truck_references import TRUCK11
 
 _ENGINE_X = 1.30  # the engine's centre of mass; all x relative to the reference point of the nine-coordinate chassis
@@ -77,17 +77,8 @@ def truck11(*, road: str = "sine") -> Problem:
             - s.chassis - (s.x_joint - s.x_chassis) * np.sin(s.chassis_pitch)
         ],
     )  # fmt: skip
-    references = tuple(
-        Reference(
-            t=t,
-            p=p,
-            v=v,
-            lam=lam,
-            source="computed by us: DOP853 on the index-1 form, rtol 1e-10 and 1e-12 compared, restarted at the kinks",
-            accuracy=2e-13,
-        )
-        for t, p, v, lam in TRUCK11[road]
-    )
+    source = "computed by us: DOP853 on the index-1 form, rtol 1e-10 and 1e-12 compared, restarted at the kinks"
+    references = known_values(TRUCK11[road], source, 2e-13)
     return Problem(
         name="truck11",
         title=f"Planar truck with engine and seat ({road} road)",

@@ -26,8 +26,8 @@ import numpy as np
 from dalembert.compile.kernel import call2, call3, call_port, call_reals3, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
+from dalembert.solvers.bookkeeping import add, keep_failed
 from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.counting import add
 from dalembert.solvers.differences import ESTIMATED, EXACT, differences_at, follow, keep_inputs, new_nonzeros, update
 from dalembert.solvers.events import carry_over, scan_step, scan_type
 from dalembert.solvers.ports import ports_type, set_inputs
@@ -209,15 +209,6 @@ def predict(state):
 
 
 # -- the corrector -----------------------------------------------------------------------------------------------------
-
-
-@device
-def keep_failed(state, t):
-    """Remember the point that could not be evaluated."""
-    stage, failed = vec(state.stage, 2 * state.n), vec(state.failed, 2 * state.n)
-    state.failed_t = t
-    for i in range(2 * state.n):
-        failed[i] = stage[i]
 
 
 @device

@@ -45,13 +45,11 @@ def dense_algebra(compiled) -> Memory:
     )  # fmt: skip
 
 
-@kernel(i8(u8, u8))
-def decompose(own, state):
-    """See `bdf.core`; so for the others."""
-    la = _at(own)
+@device
+def take_jacobian(la):
+    """Scatter the nonzeros into blocks."""
     m = la.m
     out_of.fill_blocks(la, mat(la.E, m, m), mat(la.J, m, m), mat(la.B, m, m))
-    return 1
 
 
 @device
@@ -64,6 +62,22 @@ def form_matrix(la, c):
         for j in range(m):
             A[i, j] = c * E[i, j] - J[i, j] - s * B[i, j]
     return factor_square(square)
+
+
+@device
+def solve_square(la, given, out):
+    """out = (c E − J)⁻¹ given."""
+    b, s = vec(la.work, la.m), 1.0 / la.c
+    out_of.gather(la, given, s, b)
+    substitute_square(square_at(la.matrix), la.work)
+    out_of.scatter(la, given, s, b, out)
+
+
+@kernel(i8(u8, u8))
+def decompose(own, state):
+    """See `bdf.core`; so for the others."""
+    take_jacobian(_at(own))
+    return 1
 
 
 @kernel(i8(u8, f8, f8, f8))
@@ -79,8 +93,5 @@ def prepare(own, c, unused_1, unused_2):
 @kernel(i8(u8, u8, u8))
 def solve(own, R, out):
     la = _at(own)
-    given, b, s = vec(R, la.n_rows), vec(la.work, la.m), 1.0 / la.c
-    out_of.gather(la, given, s, b)
-    substitute_square(square_at(la.matrix), la.work)
-    out_of.scatter(la, given, s, b, vec(out, la.n))
+    solve_square(la, vec(R, la.n_rows), vec(out, la.n))
     return 0

@@ -13,12 +13,12 @@ in the direction of the multipliers, which corrects no velocity: Q is singular t
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import address_of, device, kernel
+from dalembert.compile.kernel import address_of, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 from dalembert.linalg.square import factor_square, new_square, square_at, square_cost, substitute_square
 from dalembert.solvers import elimination as out_of
 from dalembert.solvers.bdf.core import LINEAR_ALGEBRA
-from dalembert.solvers.bdf.dense import form_matrix
+from dalembert.solvers.bdf.dense import form_matrix, solve_square, take_jacobian
 
 i8, u8, f8 = nb.int64, nb.uint64, nb.float64
 
@@ -71,19 +71,8 @@ def overdetermined_algebra(compiled) -> Memory:
 @kernel(i8(u8, u8))
 def decompose(own, state):
     """See `bdf.core`; so for the others."""
-    la = _at(own)
-    m = la.m
-    out_of.fill_blocks(la, mat(la.E, m, m), mat(la.J, m, m), mat(la.B, m, m))
+    take_jacobian(_at(own))
     return 1
-
-
-@device
-def solve_first(la, given, out):
-    """out = A₁⁻¹ given."""
-    b, s = vec(la.work, la.m), 1.0 / la.c
-    out_of.gather(la, given, s, b)
-    substitute_square(square_at(la.matrix), la.work)
-    out_of.scatter(la, given, s, b, out)
 
 
 @kernel(i8(u8, f8, f8, f8))
@@ -108,7 +97,7 @@ def prepare(own, c, unused_1, unused_2):
                 X_q[column[p]] = -nz[h[p]]
         for p in range(la.n_all_e):
             relaxed[e_row[p]] += nz[e[p]] * X_q[e_column[p]]
-        solve_first(la, relaxed, X_q)
+        solve_square(la, relaxed, X_q)
         for i in range(k):
             Q[i, q] = 0.0
         for p in range(la.n_h):
@@ -126,7 +115,7 @@ def solve(own, R, out):
     n, k = la.n, la.n_constraints
     given, d, mu, X, nz = vec(R, n + k), vec(out, n), vec(la.mu, k), mat(la.X, k, n), vec(la.nonzeros, la.n_nonzeros)
     h, row, column = ivec(la.h, la.n_h), ivec(la.h_row, la.n_h), ivec(la.h_column, la.n_h)
-    solve_first(la, given, d)
+    solve_square(la, given, d)
     for q in range(k):
         mu[q] = given[n + q]
     for p in range(la.n_h):

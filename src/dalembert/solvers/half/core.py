@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.compile.kernel import call1, call3, device
 from dalembert.compile.memory import Memory, ivec, layout, mat, vec
 from dalembert.solvers import status
-from dalembert.solvers.counting import add
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.events import carry_over, scan_step
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate

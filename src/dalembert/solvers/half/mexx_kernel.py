@@ -5,7 +5,7 @@ import numpy as np
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, mat, vec
 from dalembert.solvers import status
-from dalembert.solvers.counting import add
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.half import core, extrapolation
 from dalembert.solvers.half.core import FINE, NOT_PROJECTED
 from dalembert.solvers.half.extrapolation import MOST_COEFFICIENTS, MOST_DERIVATIVES

@@ -5,7 +5,7 @@ import numpy as np
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import vec
 from dalembert.solvers import status
-from dalembert.solvers.counting import add
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.half import core
 from dalembert.solvers.half.core import FINE, STOPPED
 from dalembert.solvers.half.interpolation import set_polynomial

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from dalembert.compile.kernel import device
-from dalembert.solvers.counting import add
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.differences import ESTIMATED, differences_at
 from dalembert.solvers.records import f8, i8, record
 from dalembert.solvers.status import Count

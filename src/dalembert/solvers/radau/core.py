@@ -25,8 +25,8 @@ import numpy as np
 from dalembert.compile.kernel import call3, device, kernel
 from dalembert.compile.memory import ivec, mat, reference, vec
 from dalembert.solvers import status
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.counting import add
 from dalembert.solvers.events import carry_over, scan_step, scan_type
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate, ports_type

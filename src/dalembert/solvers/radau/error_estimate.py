@@ -4,9 +4,9 @@ import numpy as np
 
 from dalembert.compile.kernel import call3, device
 from dalembert.compile.memory import ivec, mat, vec
-from dalembert.solvers.counting import add
+from dalembert.solvers.bookkeeping import add, keep_failed
 from dalembert.solvers.ports import evaluate
-from dalembert.solvers.radau.state import STOP, keep_failed
+from dalembert.solvers.radau.state import STOP
 from dalembert.solvers.radau.tableau import ERR, GAMMA
 from dalembert.solvers.status import Count
 

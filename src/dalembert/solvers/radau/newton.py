@@ -5,11 +5,11 @@ import numpy as np
 from dalembert.compile.kernel import call2, call3, call_reals3, device
 from dalembert.compile.memory import ivec, mat, vec
 from dalembert.solvers import status
-from dalembert.solvers.counting import add
+from dalembert.solvers.bookkeeping import add, keep_failed
 from dalembert.solvers.differences import EXACT, differences_at, new_nonzeros
 from dalembert.solvers.ports import evaluate, set_inputs
 from dalembert.solvers.radau.stages import set_stage, stage_residuals
-from dalembert.solvers.radau.state import STOP, keep_failed
+from dalembert.solvers.radau.state import STOP
 from dalembert.solvers.radau.tableau import ALPHA, BETA, GAMMA, TI, TM, C
 from dalembert.solvers.status import Count
 

@@ -8,7 +8,7 @@ from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, mat
 from dalembert.linalg import lu
 from dalembert.linalg.blocks import SVD, block_at
-from dalembert.solvers.counting import add
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.status import Count
 
 EVERY, ADAPTIVE = 0, 1

@@ -5,9 +5,8 @@ The stage values X_k = x + Z_k satisfy F(t_k, X_k, D_k) = 0 with D = (A⁻¹/h) 
 
 from dalembert.compile.kernel import call_port, device
 from dalembert.compile.memory import mat, vec
-from dalembert.solvers.counting import add
+from dalembert.solvers.bookkeeping import add, keep_failed
 from dalembert.solvers.ports import set_inputs
-from dalembert.solvers.radau.state import keep_failed
 from dalembert.solvers.radau.tableau import AI, TI, C
 from dalembert.solvers.status import Count
 

@@ -93,12 +93,3 @@ def set_scale(state):
     for i in range(n):
         power = index[i]
         scale[i] = (1.0 if power == 1 else (h if power == 2 else h * h)) / weight[i]
-
-
-@device
-def keep_failed(state, t):
-    """Remember the stage that could not be evaluated."""
-    stage, failed = vec(state.stage, 2 * state.n), vec(state.failed, 2 * state.n)
-    state.failed_t = t
-    for i in range(2 * state.n):
-        failed[i] = stage[i]
