@@ -15,6 +15,7 @@ from dalembert.solvers.radau.state import state_at
 i8, u8, f8 = nb.int64, nb.uint64, nb.float64
 
 
+@functools.cache
 def addresses(algebra: ModuleType) -> dict[str, int]:
     """Of the five kernels that `radau.core` asks for, by name, made of the functions of the module."""
     return {name: address_of(compiled) for name, compiled in _kernels(algebra).items()}
