@@ -33,8 +33,8 @@ from dalembert.solvers import status
 PATIENCE = 10_000
 #: accepted points that are remembered
 RECENT = 400
-#: restarts by one event at practically the same time after which it is taken to accumulate
-MOST_RESTARTS_AT_ONCE = 4
+#: restarts by one event that are remembered, and how many of them at practically the same time mean that it accumulates
+RESTARTS, RESTARTS_AT_ONCE = 8, 4
 #: inputs are looked at at so many times to know their size; differences below this fraction of it are rounding errors
 INPUT_SAMPLES, ROUNDING = 33, 1e-13
 
@@ -58,7 +58,7 @@ class Run:
         self.last_restart = t0
         self.wants_to_step_over = getattr(stepper, "wants_to_step_over", None)
         self.recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
-        self.restarts_by = [deque(maxlen=MOST_RESTARTS_AT_ONCE) for _ in events]
+        self.restarts_by = [deque(maxlen=RESTARTS) for _ in events]
         self.bar: Callable[[float], None] | None = None
         self.checkpoint: Path | None = None
         self.monitor = None  # of a profile
@@ -321,14 +321,25 @@ class Run:
         self._keep(*kept)
         return float(kept[0][-1]), kept[2][-1, 0], self._acceleration(kept[2][-1], 0.0, kept[1][-1])
 
+    def _accumulate(self, restarts: Sequence[float]) -> bool:
+        """Whether the last restarts came at practically the same time, or ever faster and nearly at the same time.
+
+        Later ones would be lost among the errors of the state, and the motion go on beyond the root.
+        """
+        if len(restarts) < RESTARTS_AT_ONCE:
+            return False
+        lasted = abs(restarts[-1] - restarts[-RESTARTS_AT_ONCE])
+        faster = len(restarts) == RESTARTS and (np.diff(np.abs(np.diff(restarts))) < 0).all()
+        return lasted <= (1e-7 if faster else 1e-9) * abs(self.t1 - self.t0)
+
     def _act(self, event: Event, number: int, t: float, x: np.ndarray, end: float, restart: bool) -> None:
         """Change the state as the event's action says and restart there."""
         since_last, self.last_restart = abs(t - self.last_restart), t
         recent = self.restarts_by[number]
         recent.append(t)
-        if len(recent) == MOST_RESTARTS_AT_ONCE and abs(recent[-1] - recent[0]) <= 1e-9 * abs(self.t1 - self.t0):
+        if self._accumulate(recent):
             raise SimulationError(
-                f"event '{event.name}' accumulates at t = {t:.9g} ({MOST_RESTARTS_AT_ONCE} restarts without progress): "
+                f"event '{event.name}' accumulates at t = {t:.7g} ({RESTARTS_AT_ONCE} restarts without progress): "
                 "make it terminal there, for instance with a second event on the speed"
             )
         values = {kind: x[part].copy() for kind, part in self.stepper.system.slices.items()}
