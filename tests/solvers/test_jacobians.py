@@ -7,7 +7,8 @@ import pytest
 import dalembert as da
 from dalembert.compile.kernel import kernel
 from dalembert.compile.system import compile_system
-from dalembert.solvers.differences import differences_at, group_columns
+from dalembert.solvers.difference_kernels import group_columns
+from dalembert.solvers.differences import differences_at
 from dalembert.solvers.implicit import differences_of
 from dalembert.solvers.method import Tolerances
 

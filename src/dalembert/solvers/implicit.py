@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dalembert.compile.kernel import address_of, announce
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import PORT, Monitor, Watched
 from dalembert.compile.ports import Port
@@ -15,7 +16,7 @@ from dalembert.linalg.lu import null_vector
 from dalembert.model import Model
 from dalembert.solvers import status as codes
 from dalembert.solvers.differences import differences_record
-from dalembert.solvers.jacobians import Jacobian
+from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.stepper import KernelStepper
 
 PORTS = ("residual", "jacobian", "inputs", "events")
@@ -38,8 +39,13 @@ def differences_of(
         if key not in model.cache:
             leading = leading_port(compiled.system) if apart else None
             address = leading.address if leading else 0
+            kernels = (0, 0)
+            if not isinstance(strategy, Exact) or strategy.partitioned:
+                with announce():
+                    from dalembert.solvers.difference_kernels import refresh, renew
+                kernels = (address_of(renew), address_of(refresh))
             # the port stays alive with the record
-            record = differences_record(compiled, strategy, 3 * len(model.inputs), address, exact)
+            record = differences_record(compiled, strategy, 3 * len(model.inputs), address, kernels, exact)
             model.cache[key] = (record, leading)
         return model.cache[key][0].fresh()
 
@@ -80,6 +86,17 @@ class ImplicitStepper(KernelStepper):
             jacobian=self.jacobian.address,
         )
 
+    def get_jacobians_by(self, differences: Memory) -> None:
+        """Connect a record of `solvers.differences` with this run."""
+        self.differences = differences
+        state, ports = self.state, self.ports
+        differences.set(
+            residual=int(ports.residual), jacobian=int(ports.jacobian), theta=ports.theta.ctypes.data,
+            now=ports.theta[ports.n_parameters :].ctypes.data, stage=int(state.record[0]["stage"]),
+            nonzeros=int(self.algebra.record[0]["nonzeros"]),
+        )  # fmt: skip
+        state.set(differences=differences.address)
+
     @property
     def counters(self) -> dict[str, int]:
         counts = super().counters
@@ -106,6 +123,7 @@ class ImplicitStepper(KernelStepper):
         self.ports = self.ports._replace(
             **{name: np.uintp(relays.get(int(getattr(self.ports, name)), 0)) for name in PORTS}
         )
+        self.differences.set(residual=int(self.ports.residual), jacobian=int(self.ports.jacobian))
         self.algebra.set(**{field: relays[int(getattr(self.algebra, field))] for field, _, _ in self.algebra_kernels})
 
     # -- explanations ----------------------------------------------------------------------------------------------

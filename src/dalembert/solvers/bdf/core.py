@@ -23,12 +23,12 @@ References
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import call2, call3, call_port, call_reals3, device, kernel
+from dalembert.compile.kernel import call1, call2, call3, call_port, call_reals3, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
 from dalembert.solvers.bookkeeping import add, keep_failed
 from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.differences import ESTIMATED, EXACT, differences_at, follow, keep_inputs, new_nonzeros, update
+from dalembert.solvers.differences import ESTIMATED, EXACT, differences_at
 from dalembert.solvers.events import carry_over, scan_step, scan_type
 from dalembert.solvers.ports import ports_type, set_inputs
 from dalembert.solvers.records import i8
@@ -227,24 +227,17 @@ def new_matrix(la, ports, state, t):
 
     The inputs in θ belong to time t already.
     """
-    nonzeros, stage, d = (
-        vec(la.nonzeros, state.n_nonzeros),
-        vec(state.stage, 2 * state.n),
-        differences_at(state.differences),
-    )
-    before = d.evaluations
+    d = differences_at(state.differences)
+    before, d.t, d.c = d.evaluations, t, state.c
     if state.need_jacobian == 0:
-        answer = update(d, ports, t, stage, nonzeros)
+        answer = call1(d.refresh, state.differences)
         add(state, Count.UPDATES, 1)
     else:
         if d.kind == EXACT:
-            answer = call_port(ports.jacobian, t, stage.ctypes.data, ports.theta.ctypes.data, nonzeros.ctypes.data)
+            answer = i8(call_port(ports.jacobian, t, state.stage, ports.theta.ctypes.data, la.nonzeros))
         else:
-            answer = new_nonzeros(d, ports, t, stage, state.c, nonzeros, state.need_jacobian == FULL)
-        if answer == 0 and d.extended == 1:
-            keep_inputs(d, ports)
-            if d.followed == 0:
-                answer = follow(d, ports, t, stage, state.c, nonzeros)
+            d.full = 1 if state.need_jacobian == FULL else 0
+            answer = call1(d.renew, state.differences)
         add(state, Count.JACOBIAN, 1)
     add(state, Count.DIFFERENCES, d.evaluations - before)
     if answer != 0:

@@ -48,9 +48,8 @@ class BdfStepper(ImplicitStepper):
                 m = compiled.residual.n_out
                 model.cache[key] = core.new_state(system.n, m, system.index, int(algebra.n_nonzeros), options.max_order)
             state = model.cache[key].fresh()
-        self.differences = differences_of(compiled, model, options.jacobian, self.leading_apart)
-        state.set(differences=self.differences.address)
         super().__init__(algebra, compiled, model, state, options.max_order + 1, max_steps, events, samples)
+        self.get_jacobians_by(differences_of(compiled, model, options.jacobian, self.leading_apart))
         state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
         tested = system.n if options.algebraic_errors != "excluded" else int(np.sum(system.index == 1))
         state.set(

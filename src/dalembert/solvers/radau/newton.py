@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from dalembert.compile.kernel import call2, call3, call_reals3, device
+from dalembert.compile.kernel import call1, call2, call3, call_reals3, device
 from dalembert.compile.memory import ivec, mat, vec
 from dalembert.solvers import status
 from dalembert.solvers.bookkeeping import add, keep_failed
-from dalembert.solvers.differences import EXACT, differences_at, new_nonzeros
+from dalembert.solvers.differences import EXACT, differences_at
 from dalembert.solvers.ports import evaluate, set_inputs
 from dalembert.solvers.radau.stages import set_stage, stage_residuals
 from dalembert.solvers.radau.state import STOP
@@ -53,7 +53,8 @@ def new_jacobian(la, ports, state, t):
         before = d.evaluations
         answer = set_inputs(ports, t, stage)
         if answer == 0:
-            answer = new_nonzeros(d, ports, t, stage, 0.0, nonzeros, state.look_again == 1)
+            d.t, d.c, d.full = t, 0.0, state.look_again
+            answer = call1(d.renew, state.differences)
         state.look_again = 0
         add(state, Count.DIFFERENCES, d.evaluations - before)
     if answer != 0:

@@ -48,8 +48,7 @@ class RadauStepper(ImplicitStepper):
             state = model.cache[key].fresh()
         super().__init__(algebra, compiled, model, state, 4, control.max_steps, events, samples)
         self.control = control
-        self.differences = self.differences_by(model, jacobian)
-        state.set(differences=self.differences.address)
+        self.get_jacobians_by(self.differences_by(model, jacobian))
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
         state.atol[:] = tolerances.atol * state.rtol / tolerances.rtol
