@@ -85,6 +85,8 @@ def andrews_against_idas() -> None:
             figure(f"{name} / IDAS at tolerance 1e-10", row.seconds / yardstick, "", goal)
             if name == "geoms":
                 figure("geoms: accepted steps", row.accepted, "", 260)
+            if name == "hem5":
+                figure("hem5: a step, with all of Python", 1e6 * row.seconds / row.accepted, "µs", 15)
 
 
 def note_best(name: str, row) -> None:
