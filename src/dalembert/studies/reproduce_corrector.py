@@ -271,6 +271,7 @@ def _table_3(quick: bool) -> Section:
     return Section(
         title="Table 3: passenger car" + (" (a tenth of the interval)" if quick else ""),
         table=_aligned(head, lines, left=4),
-        remark="Percentages are of CPU time; those printed in the paper's table are of #Je. Our car has no expensive force\n"
-        "elements and weaves smoothly: the standard method, too, needs few Jacobians, and there is little to save.",
+        remark="Percentages are of CPU time; those printed in the paper's table are of #Je. Our car has no\n"
+        "expensive force elements and weaves smoothly: the standard method needs few Jacobians, too, and there\n"
+        "is little to save.",
     )
