@@ -88,13 +88,16 @@ def test_groups_of_the_papers_example():
 
 
 def test_a_chain_needs_a_fixed_number_of_groups():
-    groups = []
-    for N in (8, 16):
+    """And memory that does not grow with the square of its length."""
+    groups, most = [], []
+    for N in (8, 16, 160):
         problem = da.problems.pendulum_chain(N)
         compiled = compile_system(da.formulate(problem.model, "index2"))
         record = differences_of(compiled, problem.model, da.GroupedDifferences())
         groups.append(color(record.address))
-    assert groups[0] == groups[1] < 20
+        most.append(len(record.occupied))
+    assert groups[0] == groups[1] == groups[2] < 20
+    assert groups[2] <= most[1] == most[2] < 100
 
 
 def test_counters():

@@ -27,7 +27,7 @@ def each_column_apart(d):
 @device
 def has_room(d, r, k):
     """Whether column r has no row in common with group k."""
-    occupied = imat(d.occupied, d.n, d.m)
+    occupied = imat(d.occupied, d.n_most, d.m)
     j_row, j_start, j_on = ivec(d.j_row, d.n_j), ivec(d.j_start, d.n + 1), ivec(d.j_on, d.n_j)
     e_row, e_start, e_on = ivec(d.e_row, d.n_e), ivec(d.e_start, d.n + 1), ivec(d.e_on, d.n_e)
     for q in range(j_start[r], j_start[r + 1]):
@@ -43,11 +43,12 @@ def has_room(d, r, k):
 def group_columns(d):
     """Greedy colouring, columns of many nonzeros first."""
     n = d.n
-    occupied, group, skip = imat(d.occupied, n, d.m), ivec(d.group, n), ivec(d.skip, n)
+    occupied, group, skip = imat(d.occupied, d.n_most, d.m), ivec(d.group, n), ivec(d.skip, n)
     j_row, j_start, j_on = ivec(d.j_row, d.n_j), ivec(d.j_start, n + 1), ivec(d.j_on, d.n_j)
     e_row, e_start, e_on = ivec(d.e_row, d.n_e), ivec(d.e_start, n + 1), ivec(d.e_on, d.n_e)
-    for k in range(n):
-        group[k] = -1
+    for r in range(n):
+        group[r] = -1
+    for k in range(d.n_most):
         for i in range(d.m):
             occupied[k, i] = 0
     d.n_groups = 0

@@ -34,7 +34,7 @@ RECORD = layout(
     reals=["t", "c"],  # where and for which c a Jacobian is asked for
     wholes=[
         "full",  # of every single column, to widen an estimated pattern
-        "kind", "partitioned", "extended", "n", "m", "n_j", "n_e", "n_derived", "n_exact", "n_groups",
+        "kind", "partitioned", "extended", "n", "m", "n_j", "n_e", "n_derived", "n_exact", "n_groups", "n_most",
         "n_inputs", "known", "followed", "evaluations",
     ],
 )  # fmt: skip
@@ -64,6 +64,7 @@ def differences_record(
     kind = {"Exact": EXACT, "Differences": EVERY_COLUMN}.get(type(strategy).__name__, GRAPH)
     if kind == GRAPH and strategy.pattern == "estimated":
         kind = ESTIMATED
+    most = _most_groups((j_row, j_column), (e_row, e_column), n, m) if kind in (GRAPH, ESTIMATED) else 0
     whole = lambda values: np.ascontiguousarray(values, np.int64)  # noqa: E731
     starts = lambda columns: whole(np.searchsorted(columns, np.arange(n + 1)))  # noqa: E731
     memory = Memory(
@@ -75,7 +76,7 @@ def differences_record(
             e_in_j=whole(e_in_j), derived_to=whole(to), derived_from=whole(of), skip=whole(skip),
             group=whole(np.zeros(n)),
             j_exact=whole(j_exact), exact=np.zeros(len(exact_at)), exact_at=whole(exact_at), n_exact=len(exact_at),
-            occupied=np.zeros((n, m) if kind in (GRAPH, ESTIMATED) else (0, 0), np.int64), F0=np.zeros(m),
+            occupied=np.zeros((most, m), np.int64), n_most=most, F0=np.zeros(m),
             F1=np.zeros(m), point=np.zeros(2 * n),
             inputs=np.zeros(n_inputs), by_inputs=np.zeros((n_inputs if strategy.extended else 0, len(j_row))),
             probe=np.zeros(len(j_row) + len(e_row)), kind=kind, partitioned=int(strategy.partitioned),
@@ -84,6 +85,16 @@ def differences_record(
         ),
     )  # fmt: skip
     return memory
+
+
+def _most_groups(jacobian: tuple, leading: tuple, n: int, m: int) -> int:
+    """How many groups a greedy colouring can need: a column meets at most so many others in its rows."""
+    (j_row, j_column), (e_row, e_column) = jacobian, leading
+    entries = np.unique(np.concatenate([j_row, e_row]) * n + np.concatenate([j_column, e_column]))
+    row, column = entries // n, entries % n
+    others = np.bincount(row, minlength=m)[row] - 1
+    met = np.bincount(column, weights=others, minlength=n)
+    return int(min(n, met.max(initial=0) + 1))
 
 
 def _derived(system, place: dict) -> tuple[list, list, np.ndarray]:
