@@ -121,6 +121,20 @@ def _marks(*flags: bool) -> list[str]:
     return ["*" if flag else "" for flag in flags]
 
 
+def _head(counters: Sequence[str]) -> tuple[str, ...]:
+    return ("published cpu", *counters, "", "our cpu", *counters, "")
+
+
+def _figures(
+    published: Sequence[float], ours: dict[str, Any], counters: Sequence[str], standard: tuple[float, float]
+) -> list[str]:
+    """CPU time, counters and percentage of the standard method's time: as published, then ours."""
+    cells = []
+    for (cpu, *counts), start in zip((published, [ours[k] for k in ("cpu", *counters)]), standard, strict=True):
+        cells += [f"{cpu:.3g}", *map(str, counts), f"{100 * cpu / start:.0f}%"]
+    return cells
+
+
 def _shortened(problem: Problem, quick: bool) -> Problem:
     if not quick:
         return problem
@@ -132,32 +146,13 @@ def _shortened(problem: Problem, quick: bool) -> Problem:
 
 def _table_1(quick: bool) -> Section:
     problem, lines, first = _shortened(problems.railway_carriage(), quick), [], {}
+    counters = ("#fc", "#fcw", "#Je")
     for (form, grouped, kept), published in TABLE_1.items():
         ours = run(problem, Dassl(form=form, jacobian=strategy(grouped, kept)), 1e-4, 1e-4)
         standard = first.setdefault(form, (published[0], ours["cpu"]))
         cells = [form, *_marks(not grouped, grouped, kept)]
-        for cpu, *counts, start in (
-            (*published, standard[0]),
-            (*(ours[k] for k in ("cpu", "#fc", "#fcw", "#Je")), standard[1]),
-        ):
-            cells += [f"{cpu:.3g}", *map(str, counts), f"{100 * cpu / start:.0f}%"]
-        lines.append((cells, ""))
-    head = (
-        "form",
-        "dense",
-        "sparse",
-        "part.",
-        "published cpu",
-        "#fc",
-        "#fcw",
-        "#Je",
-        "",
-        "our cpu",
-        "#fc",
-        "#fcw",
-        "#Je",
-        "",
-    )
+        lines.append((cells + _figures(published, ours, counters, standard), ""))
+    head = ("form", "dense", "sparse", "part.", *_head(counters))
     return Section(
         title="Table 1: railway carriage" + (" (a tenth of the interval)" if quick else ""),
         table=_aligned(head, lines, left=4),
@@ -166,32 +161,14 @@ def _table_1(quick: bool) -> Section:
 
 
 def _table_2(quick: bool) -> Section:
-    lines, first = [], {}
+    lines, first, counters = [], {}, ("#Je", "#updates")
     t_end = 20.0 if quick else 200.0
     for (N, grouped, extended), published in TABLE_2.items():
         ours = run(chain(N, t_end=t_end), Dassl(jacobian=strategy(grouped, "extended" if extended else "")), 1e-4, 1e-6)
         standard = first.setdefault(N, (published[0], ours["cpu"]))
         cells = [str(N), *_marks(not grouped, grouped, extended)]
-        for cpu, *counts, start in (
-            (*published, standard[0]),
-            (*(ours[k] for k in ("cpu", "#Je", "#updates")), standard[1]),
-        ):
-            cells += [f"{cpu:.3g}", *map(str, counts), f"{100 * cpu / start:.0f}%"]
-        lines.append((cells, ""))
-    head = (
-        "N",
-        "dense",
-        "sparse",
-        "extended",
-        "published cpu",
-        "#Je",
-        "#updates",
-        "",
-        "our cpu",
-        "#Je",
-        "#updates",
-        "",
-    )
+        lines.append((cells + _figures(published, ours, counters, standard), ""))
+    head = ("N", "dense", "sparse", "extended", *_head(counters))
     return Section(
         title=f"Table 2: chain of pendulums on [0, {t_end:g}], rtol 1e-4, atol 1e-6",
         table=_aligned(head, lines, left=4),
@@ -259,15 +236,13 @@ def _draw(times: Sequence[tuple[np.ndarray, np.ndarray]], t_end: float):
 
 
 def _table_3(quick: bool) -> Section:
-    problem, lines, first = _shortened(problems.passenger_car(), quick), [], None
+    problem, lines, first, counters = _shortened(problems.passenger_car(), quick), [], None, ("#Je",)
     for (grouped, kept), published in TABLE_3.items():
         ours = run(problem, Dassl(form="explicit", jacobian=strategy(grouped, kept)), 1e-4, 1e-5)
         first = first or (published[0], ours["cpu"])
         cells = _marks(not grouped, grouped, kept == "partitioned", kept == "extended")
-        for cpu, *counts, start in ((*published, first[0]), (ours["cpu"], ours["#Je"], first[1])):
-            cells += [f"{cpu:.3g}", *map(str, counts), f"{100 * cpu / start:.0f}%"]
-        lines.append((cells, ""))
-    head = ("dense", "sparse", "partitioned", "extended", "published cpu", "#Je", "", "our cpu", "#Je", "")
+        lines.append((cells + _figures(published, ours, counters, first), ""))
+    head = ("dense", "sparse", "partitioned", "extended", *_head(counters))
     return Section(
         title="Table 3: passenger car" + (" (a tenth of the interval)" if quick else ""),
         table=_aligned(head, lines, left=4),
