@@ -35,10 +35,6 @@ class CompiledSystem:
     leading_pattern: tuple[np.ndarray, np.ndarray]
     eliminable: tuple[tuple[int, int], ...]
 
-    @property
-    def uses_python(self) -> bool:
-        return "python" in (self.residual.backend, self.jacobian.backend)
-
 
 def compile_system(system: System) -> CompiledSystem:
     """Compile a square formulation, once per model."""

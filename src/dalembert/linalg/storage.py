@@ -53,14 +53,6 @@ def mass_blocks(pattern: SaddlePattern, mass: str, joined: np.ndarray | None = N
     return sorted(np.split(order, np.flatnonzero(np.diff(label[order])) + 1), key=lambda b: b[0]) if pattern.n_v else []
 
 
-def mass_kind(pattern: SaddlePattern) -> str:
-    """What "auto" finds for M."""
-    blocks = mass_blocks(pattern, "auto")
-    if all(len(b) == 1 for b in blocks):
-        return "diagonal"
-    return "full" if len(blocks) == 1 else "block"
-
-
 def constraint_kind(pattern: SaddlePattern, constraint: str = "auto") -> str:
     """What "auto" finds for G."""
     if constraint != "auto":
