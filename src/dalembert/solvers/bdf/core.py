@@ -26,7 +26,7 @@ import numpy as np
 from dalembert.compile.kernel import call1, call2, call3, call_port, call_reals3, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
 from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import add, keep_failed
+from dalembert.solvers.bookkeeping import SMALLEST, add, keep_failed, why_to_return
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.differences import ESTIMATED, EXACT, differences_at
 from dalembert.solvers.events import carry_over, scan_step, scan_type
@@ -35,7 +35,6 @@ from dalembert.solvers.records import i8
 from dalembert.solvers.status import N_COUNTS, Count
 
 STOP = 2
-SMALLEST = 1e-140  # steps below this overflow in the iteration matrix
 MAX_ORDER = 5
 ROWS = MAX_ORDER + 2  # differences that an order increase to MAX_ORDER needs
 
@@ -491,12 +490,9 @@ def bdf(algebra, ports, states, buffer, scan):
     la, state = algebra_at(algebra), states[0]
     count = ivec(state.count, N_COUNTS)
     while True:
-        if state.t == state.t_end:
-            return status.DONE
-        if buffer.used[0] == buffer.t.size:
-            return status.BUFFER_FULL
-        if count[Count.STEPS] >= state.max_steps:
-            return status.TOO_MANY_STEPS
+        code = why_to_return(state, state.max_steps, buffer)
+        if code >= 0:
+            return code
         limit_step(state)
         if abs(state.h) <= 4.0 * state.unit * abs(state.t) or abs(state.h) < SMALLEST:
             return status.STEP_TOO_SMALL

@@ -12,14 +12,12 @@ import numpy as np
 from dalembert.compile.kernel import call1, call3, device
 from dalembert.compile.memory import Memory, ivec, layout, mat, vec
 from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import add
+from dalembert.solvers.bookkeeping import SMALLEST, add, why_to_return
 from dalembert.solvers.events import carry_over, scan_step
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
 from dalembert.solvers.status import N_COUNTS, Count
 
-#: steps below this overflow when constraints are divided by them
-SMALLEST = 1e-140
 #: rounding unit
 UNIT = 2.220446049250313e-16
 #: singular matrices in a row, each with half the step, after which the matrix itself must be at fault
@@ -437,17 +435,12 @@ def set_weights(state):
 
 
 @device
-def why_to_return(state, buffer):
+def why_to_stop(state, buffer):
     """A code of `status` if no further step shall be taken now, or −1."""
-    if state.t == state.t_end:
-        return status.DONE
-    if buffer.used[0] == buffer.t.size:
-        return status.BUFFER_FULL
-    if ivec(state.count, N_COUNTS)[Count.STEPS] >= state.max_steps:
-        return status.TOO_MANY_STEPS
-    if 0.1 * abs(state.h) <= abs(state.t) * UNIT or abs(state.h) < SMALLEST:
+    code = why_to_return(state, state.max_steps, buffer)
+    if code < 0 and (0.1 * abs(state.h) <= abs(state.t) * UNIT or abs(state.h) < SMALLEST):
         return status.SINGULAR if state.singular_count > 0 else status.STEP_TOO_SMALL
-    return -1
+    return code
 
 
 @device

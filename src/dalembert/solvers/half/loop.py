@@ -28,7 +28,7 @@ def stepping_kernel(layout, name, begin, step):
                 return code
             state.first = 0
         while True:
-            code = core.why_to_return(state, buffer)
+            code = core.why_to_stop(state, buffer)
             if code >= 0:
                 return code
             core.open_step(state, la)

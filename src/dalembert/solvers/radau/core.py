@@ -25,7 +25,7 @@ import numpy as np
 from dalembert.compile.kernel import call3, device, kernel
 from dalembert.compile.memory import ivec, mat, reference, vec
 from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import add
+from dalembert.solvers.bookkeeping import SMALLEST, add, why_to_return
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import carry_over, scan_step, scan_type
 from dalembert.solvers.phases import Phase, enter
@@ -47,8 +47,6 @@ from dalembert.solvers.radau.state import STATE, algebra_at, set_scale, set_weig
 from dalembert.solvers.records import i8
 from dalembert.solvers.status import N_COUNTS, Count
 
-#: steps below this overflow in the iteration matrix
-SMALLEST = 1e-140
 #: what a correction of the constraints with an old Jacobian is taken to leave of itself
 OLD_CONTRACTION = 0.2
 
@@ -119,12 +117,9 @@ def radau(algebra, ports, states, control, buffer, scan):
     la, state = algebra_at(algebra), states[0]
     count = ivec(state.count, N_COUNTS)
     while True:
-        if state.t == state.t_end:
-            return status.DONE
-        if buffer.used[0] == buffer.t.size:
-            return status.BUFFER_FULL
-        if count[Count.STEPS] >= control.max_steps:
-            return status.TOO_MANY_STEPS
+        code = why_to_return(state, control.max_steps, buffer)
+        if code >= 0:
+            return code
         if 0.1 * abs(state.h) <= abs(state.t) * control.unit or abs(state.h) < SMALLEST:
             return status.STEP_TOO_SMALL
         enter(state, Phase.STAGES)
