@@ -1,4 +1,4 @@
-"""What kernels of all methods keep of a run: counters, the point at which a function could not be evaluated, its end."""
+"""What kernels of all methods keep of a run: counters, the point that could not be evaluated, reasons to return."""
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, vec
