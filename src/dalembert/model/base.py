@@ -59,6 +59,14 @@ class Model:
         self.cache: dict[Any, Any] = {}
         self.lock = threading.RLock()
 
+    def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any) -> list[str]:
+        """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
+        faults: list[str] = []
+        self._begin(name, {"x": x}, parameters, inputs, faults)
+        if not self.graph.size("x"):
+            raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
+        return faults
+
     def _set_input(self, name: str, given: Any, faults: list[str]) -> None:
         try:
             self._inputs[name] = TracedInput(name, given)

@@ -47,12 +47,8 @@ class ImplicitDAE(Model):
         inputs: Mapping[str, Any] | None = None,
         name: str = "model",
     ):
-        faults: list[str] = []
-        self._begin(name, {"x": x}, parameters, inputs, faults)
-        graph = self.graph
-        n = graph.size("x")
-        if not n:
-            raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
+        faults = self._begin_dae(name, x, parameters, inputs)
+        graph, n = self.graph, self.graph.size("x")
         taken = {*graph.vectors["x"], *graph.parameters, *graph.inputs, *(f"{i}_dot" for i in graph.inputs)}
         for variable in graph.vectors["x"]:
             if f"{variable}_dot" in taken:

@@ -55,12 +55,8 @@ class QuasiLinearDAE(Model):
         inputs: Mapping[str, Any] | None = None,
         name: str = "model",
     ):
-        faults: list[str] = []
-        self._begin(name, {"x": x}, parameters, inputs, faults)
-        graph = self.graph
-        n = graph.size("x")
-        if not n:
-            raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
+        faults = self._begin_dae(name, x, parameters, inputs)
+        graph, n = self.graph, self.graph.size("x")
         if rhs is None:
             faults.append("rhs= is missing: give a function of the namespace s, or an array")
         for role, given in (("rhs", rhs), ("constraints", constraints)):
