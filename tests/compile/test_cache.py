@@ -12,12 +12,12 @@ from dalembert.compile import compile_tape, machine_port, python_port, store, ta
 from dalembert.compile.kernel import call_port, device, kernel
 
 
-def run(script, cache, **environment):
+def run(script, cache, arguments=(), **environment):
     """Run a script in a new process and return what it wrote."""
     import os
 
     env = {**os.environ, "DALEMBERT_CACHE_DIR": str(cache), "DALEMBERT_QUIET": "", **environment}
-    done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, str(script), *arguments], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -179,6 +179,42 @@ def test_kernel_sees_helpers_in_other_files(script, tmp_path):
     assert run(path, cache).stdout == "3.0 1\n"
     deep.write_text(deep.read_text().replace("2.0", "1.0"))  # the old version is still there
     assert run(path, cache).stdout == "2.0 1\n"
+
+
+FACTORY = """
+    import sys
+    from dalembert.compile.kernel import device, kernel
+
+    def make(factor):
+        @device
+        def helper(a):  # long enough not to be inlined
+            s = 0.0
+            for i in range(100):
+                s += (a + i) * factor
+                if s > 1e300:
+                    s = 0.0
+            for i in range(100):
+                s -= i * factor
+            return s
+
+        @kernel("float64(float64)", name=f"run{factor}")
+        def run(a):
+            return helper(a) + helper(a + 1.0) + helper(a - 1.0)
+
+        return run
+
+    for factor in sys.argv[1:]:
+        print(make(float(factor))(1.0))
+"""
+
+
+def test_kernels_of_different_processes_are_told_apart(script, tmp_path):
+    path, cache = script(FACTORY), tmp_path / "cache"
+    assert run(path, cache, arguments=["2"]).stdout.split() == ["600.0"]
+    assert run(path, cache, arguments=["3"]).stdout.split() == ["900.0"]
+    both = run(path, cache, arguments=["2", "3"])
+    assert both.stdout.split() == ["600.0", "900.0"]
+    assert both.stderr == ""
 
 
 def test_kernel_without_a_place_for_the_cache(script):

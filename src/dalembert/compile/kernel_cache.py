@@ -12,13 +12,16 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import itertools
 import os
+import secrets
 import sys
 from pathlib import Path
 
 import llvmlite
 import llvmlite.binding
 import numba
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 from dalembert.compile import store
@@ -34,11 +37,25 @@ sources = Sources(
 )
 
 
+def _number_functions() -> None:
+    """Begin numba's numbers of functions at random.
+
+    By these it tells apart the symbols of functions with the same name and types, in every process from 1. Of two
+    kernels compiled in different processes and loaded into a third one, LLVM would then take the first for both.
+    """
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(47) << 16)
+
+
+_number_functions()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_number_functions)
+
+
 @functools.cache
 def _platform() -> str:
     """What makes compiled code useless elsewhere."""
     processor = llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()
-    return f"{store.FORMAT}|{numba.__version__}|{llvmlite.__version__}|{processor}"
+    return f"2|{store.FORMAT}|{numba.__version__}|{llvmlite.__version__}|{processor}"
 
 
 @functools.cache
