@@ -7,7 +7,7 @@
 | `tape`, `emit`, `jit` | graph to machine code with LLVM |
 | `machine` | graph on CasADi's virtual machine |
 | `callback` | Python functions |
-| `kernel`, `kernel_cache` | what numba kernels need; import it where kernels are defined, numba takes its time |
+| `kernel`, `device`, `kernel_cache` | what numba kernels need; import it where kernels are defined, numba takes its time |
 | `sources` | which files a kernel is made of |
 | `store` | the directory of compiled code |
 

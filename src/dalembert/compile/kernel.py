@@ -20,6 +20,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from dalembert.compile.device import PIPELINE
+
 try:
     from dalembert.compile.kernel_cache import KernelCache
 except ImportError:  # numba moved the parts that the cache is made of
@@ -29,7 +31,8 @@ except ImportError:  # numba moved the parts that the cache is made of
 OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 # For functions without a signature of their own, which are compiled into the kernels that call them.
-device = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+DEVICE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **PIPELINE}
+device = njit(**DEVICE)
 
 _compiled = 0  # kernels that were not in the cache, in this process
 
