@@ -4,7 +4,6 @@ of compilation."""
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,11 +11,15 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.kept import Kept, Slot
 from dalembert.model.functions import ModelFunction, describe, numbers_of, trace
 from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.namespace import RESERVED, explain_unknown
 from dalembert.model.opaque import DEPENDENCIES, WITHOUT_INPUT_RATES
+
+#: whether no function of a model contains the time itself
+THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
 
 class Model:
@@ -55,9 +58,10 @@ class Model:
         _check_unique([*(n for names in vectors.values() for n in names), *values, *self._inputs, *rates], faults)
         if faults:  # nothing can be traced with broken names
             raise ModelError(f"model '{name}' has faults", faults)
-        #: compiled forms by key; shared by all variants of this model
+        #: what was derived from the graph; shared by all variants of this model
+        self.kept = Kept()
         self.cache: dict[Any, Any] = {}
-        self.lock = threading.RLock()
+        self.lock = self.kept.lock
 
     def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any) -> list[str]:
         """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
@@ -188,11 +192,10 @@ class Model:
     @property
     def time_acts_through_inputs(self) -> bool:
         """Whether no function contains the time itself; those that could not be traced might."""
-        key = "time acts through inputs"
-        if key not in self.cache:
-            functions = self.graph.functions.values()
-            self.cache[key] = all(f.traced and not ca.depends_on(f.sx, self.graph.t) for f in functions)
-        return self.cache[key]
+        functions = self.graph.functions.values()
+        return self.kept.get(
+            THROUGH_INPUTS, None, lambda: all(f.traced and not ca.depends_on(f.sx, self.graph.t) for f in functions)
+        )
 
     @property
     def untraceable(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ downstream treats both kinds alike.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,6 +78,12 @@ class Graph:
         """Add a vector whose length is known only after tracing (the multipliers)."""
         self.vectors = {**self.vectors, kind: tuple(names)}
         self.symbol[kind] = ca.SX.sym(kind, len(names))
+
+    def branch(self) -> Graph:
+        """A graph with the same symbols to which functions can be added without changing this one."""
+        twin = copy.copy(self)
+        twin.functions, twin.externals = dict(self.functions), dict(self.externals)
+        return twin
 
     @property
     def parameter_values(self) -> np.ndarray:

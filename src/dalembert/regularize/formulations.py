@@ -27,10 +27,12 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError, OptionError
+from dalembert.kept import Slot
 from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
 from dalembert.regularize.hidden import hidden_constraints
 from dalembert.regularize.system import System
 
+SYSTEMS: Slot[System] = Slot("formulations", most=16)
 FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte", "overdetermined", "overdetermined2")
 
 
@@ -49,18 +51,10 @@ def formulate(model: Model, formulation: str = "index2", *, alpha: float = 5.0, 
             near = difflib.get_close_matches(str(formulation), FORMULATIONS, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise OptionError(f"unknown formulation '{formulation}'{hint} (known: {', '.join(FORMULATIONS)})")
-        key = ("system", formulation, alpha, beta) if formulation == "baumgarte" else ("system", formulation)
-    else:
-        key = ("system", "implicit" if isinstance(model, ImplicitDAE) else "quasi-linear")
-    with model.lock:
-        if key not in model.cache:
-            if isinstance(model, EquationsOfMotion):
-                model.cache[key] = _equations_of_motion(model, formulation, alpha, beta)
-            elif isinstance(model, ImplicitDAE):
-                model.cache[key] = _implicit(model)
-            else:
-                model.cache[key] = _quasi_linear(model)
-        return model.cache[key]
+        key = (formulation, alpha, beta) if formulation == "baumgarte" else formulation
+        return model.kept.get(SYSTEMS, key, lambda: _equations_of_motion(model, formulation, alpha, beta))
+    build = _implicit if isinstance(model, ImplicitDAE) else _quasi_linear
+    return model.kept.get(SYSTEMS, None, lambda: build(model))
 
 
 def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: float, beta: float) -> System:

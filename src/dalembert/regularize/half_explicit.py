@@ -15,27 +15,30 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
 
 from dalembert.errors import ModelError
+from dalembert.kept import Kept, Slot
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.functions import call_with_numbers
 from dalembert.model.graph import Graph
 from dalembert.model.kinematics import jacobian
 from dalembert.model.namespace import UnknownName
 from dalembert.model.opaque import DEPENDENCIES
+from dalembert.regularize.form import Form
 from dalembert.regularize.hidden import derive
 
 #: the unknowns, in this order
 UNKNOWNS = ("p", "v", "r", "lam", "mu")
 MULTIPLIERS = ("lam", "mu")
+DESCRIPTOR: Slot[DescriptorForm] = Slot("descriptor form", most=1)
 
 
-@dataclass(frozen=True)
-class DescriptorForm:
+@dataclass(frozen=True, eq=False)
+class DescriptorForm(Form):
     """Expressions in the symbols of the model; x = (p, v, r, λ, μ). Rows of C are those of λ, then of μ."""
 
     model: EquationsOfMotion
@@ -54,10 +57,7 @@ class DescriptorForm:
     friction: ca.SX  # F = ∂f/∂(λ, μ); no nonzeros if the forces do not depend on multipliers
     dynamics_read_multipliers: bool  # whether r' depends on λ or μ
     formulation: str = "descriptor"
-
-    @property
-    def n(self) -> int:
-        return self.x.numel()
+    kept: Kept = field(init=False, repr=False)
 
     @property
     def has_friction(self) -> bool:
@@ -85,10 +85,7 @@ def descriptor_form(model: Model, method: str = "this method") -> DescriptorForm
     ]
     if faults:
         raise ModelError(f"model '{model.name}' is not of the descriptor form of half-explicit methods", faults)
-    with model.lock:
-        if "descriptor" not in model.cache:
-            model.cache["descriptor"] = _build(model)
-        return model.cache["descriptor"]
+    return model.kept.get(DESCRIPTOR, None, lambda: _build(model))
 
 
 def _build(model: EquationsOfMotion) -> DescriptorForm:

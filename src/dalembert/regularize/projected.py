@@ -30,6 +30,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.kept import Slot
 from dalembert.model import KINDS, EquationsOfMotion
 from dalembert.regularize.hidden import hidden_constraints
 from dalembert.regularize.system import System
@@ -55,12 +56,16 @@ class Blocks:
     partitioned: bool  # p' = v, holonomic constraints alone, and neither w nor multipliers in forces and dynamics
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProjectedSystem(System):
     """A `System` with more equations than unknowns, and its block structure."""
 
     blocks: Blocks | None = None
     form: str = "strangeness-free"
+
+
+PROJECTED: Slot[ProjectedSystem] = Slot("projected form", most=8)
+SEMI_DEFINITE: Slot[bool] = Slot("whether the mass is semi-definite", most=4)
 
 
 def projected(
@@ -89,24 +94,16 @@ def projected(
         )
     invariants = invariants if "invariant" in model.graph.functions else "ignore"
     unknown = form == "strangeness-free" and _accelerations_are_unknown(model, accelerations)
-    key = ("projected", form, invariants, unknown)
-    with model.lock:
-        if key not in model.cache:
-            model.cache[key] = _build(model, form, invariants, unknown)
-        return model.cache[key]
+    key = (form, invariants, unknown)
+    return model.kept.get(PROJECTED, key, lambda: _build(model, form, invariants, unknown))
 
 
 def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> bool:
     graph = model.graph
     if accelerations != "auto" or not (graph.size("lam") + graph.size("mu")):
         return accelerations == "unknown"
-    key = ("semi-definite mass", graph.parameter_values.tobytes())
-    with model.lock:
-        if key not in model.cache:
-            for old in [k for k in model.cache if k[0] == key[0]]:
-                del model.cache[old]
-            model.cache[key] = _mass_is_semidefinite(model)
-        return model.cache[key]
+    values = graph.parameter_values.tobytes()
+    return model.kept.get(SEMI_DEFINITE, values, lambda: _mass_is_semidefinite(model))
 
 
 def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:

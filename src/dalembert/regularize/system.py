@@ -11,11 +11,16 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from dalembert.kept import Kept, Slot
 from dalembert.model import Model
+from dalembert.regularize.form import Form
+
+STACKED: Slot[System] = Slot("stacked system", most=1)
+EXPLICIT: Slot[System] = Slot("explicit system", most=1)
 
 
-@dataclass(frozen=True)
-class System:
+@dataclass(frozen=True, eq=False)
+class System(Form):
     """A formulation of a model.
 
     `variables` and `equations` name columns and rows for messages. `index` is each variable's index, by which error
@@ -35,10 +40,7 @@ class System:
     leading: ca.SX  # E = −∂F/∂x'
     constraints: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     constraint_names: tuple[str, ...] = ()
-
-    @property
-    def n(self) -> int:
-        return self.x.numel()
+    kept: Kept = field(init=False, repr=False)
 
     @cached_property
     def leading_is_constant(self) -> bool:
@@ -60,6 +62,9 @@ class System:
 
     def stacked(self) -> System:
         """The same with the constraints below the other equations, as one residual of more rows than unknowns."""
+        return self.kept.get(STACKED, None, self._stacked)
+
+    def _stacked(self) -> System:
         h = self.constraints
         return replace(
             self,
@@ -73,6 +78,9 @@ class System:
 
     def explicit(self) -> System:
         """The same with equations of motion v' = M⁻¹ (…) in place of M v' = …: a mass matrix of one, fuller rows."""
+        return self.kept.get(EXPLICIT, None, self._explicit)
+
+    def _explicit(self) -> System:
         part = self.slices["v"]
         rows = self.residual[part]
         M = -ca.jacobian(rows, self.x_dot[part])

@@ -60,7 +60,7 @@ class Dassl(BdfOptions):
         one_of("formulation", self.formulation, FORMULATIONS)
         one_of("form", self.form, ("residual", "explicit"))
 
-    def system(self, model: Model) -> System:
+    def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
         if system.constraints.numel() or system.residual.numel() != system.n:
@@ -77,11 +77,7 @@ class Dassl(BdfOptions):
         M = ca.sparsify(model.graph.value("mass"))
         if ca.sprank(M) < M.shape[0]:
             raise ModelError(f"the mass matrix of model '{model.name}' is singular: form='explicit' needs its inverse")
-        key = ("explicit", id(system))
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = system.explicit()
-            return model.cache[key]
+        return system.explicit()
 
     def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
         from dalembert.solvers.bdf.stepper import BdfStepper

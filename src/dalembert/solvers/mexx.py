@@ -29,6 +29,7 @@ from dalembert.solvers.method import one_of, require
 if TYPE_CHECKING:
     from dalembert.compile.half_explicit import CompiledDescriptor
     from dalembert.linalg.solver import SaddlePattern
+    from dalembert.regularize import DescriptorForm
 
 #: "modified" is (2.2) as the published runs had it: F λ of the first small steps with the λ that the step before began
 #: with. It loses order unless F is constant; "paper" is (2.2) itself
@@ -98,6 +99,12 @@ class Mexx(HalfExplicitOptions):
             kind=f"{self.numbers} {dense_order} {modified} {delayed}",
             fixed=FIXED,
         )
+
+    def variety(self, form: DescriptorForm, model: Model) -> bool:
+        """Whether the modified discretization is used: parameters decide whether there is friction worth that."""
+        from dalembert.compile.half_explicit import compile_descriptor
+
+        return form.has_friction and self._is_modified(model, compile_descriptor(form))
 
     def _is_modified(self, model: Model, compiled: CompiledDescriptor) -> bool:
         """Whether (2.2) is used: if asked for, or if forces depend on multipliers noticeably."""

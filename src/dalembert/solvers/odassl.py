@@ -50,7 +50,7 @@ class Odassl(BdfOptions):
         super().__post_init__()
         one_of("level", self.level, tuple(LEVELS))
 
-    def system(self, model: Model) -> System:
+    def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
         if isinstance(model, ImplicitDAE):
             raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Odassl cannot treat: take method=Dassl()")
@@ -63,11 +63,7 @@ class Odassl(BdfOptions):
         if not system.constraints.numel():
             what = "position constraints" if isinstance(model, EquationsOfMotion) else "constraints= beyond them"
             raise ModelError(f"model '{model.name}' has no {what}, so nothing is overdetermined. Take Dassl.")
-        key = ("stacked", system.formulation)
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = system.stacked()
-            return model.cache[key]
+        return system.stacked()
 
     def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
         from dalembert.solvers.bdf.stepper import OverdeterminedStepper
