@@ -470,10 +470,12 @@ def _plot(solution: Solution, path: Path) -> None:
 
 
 def _kernels() -> str:
-    from dalembert.compile import kernel_cache, store
+    from dalembert.compile import store
 
     directory = store.cache_directory("kernels")
     if directory is None:
         return "compiled anew in every process"
-    compiled = list((directory / kernel_cache.package_stamp()[:32]).rglob("*.nbc"))
-    return f"{len(compiled)} compiled" if compiled else "not compiled yet; the first simulation does it"
+    compiled = [path.stat().st_size for path in directory.rglob("*.nbc")]
+    if not compiled:
+        return "not compiled yet; the first simulation does it"
+    return f"{len(compiled)} compiled, {sum(compiled) / 1e6:.0f} MB"
