@@ -12,7 +12,7 @@ from dalembert.compile.monitor import PORT, Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, leading_port
 from dalembert.errors import FunctionFailed, SingularMatrix, StepSizeTooSmall, TooManySteps
-from dalembert.linalg.lu import null_vector
+from dalembert.linalg.factors.lu import null_vector
 from dalembert.model import Model
 from dalembert.solvers import status as codes
 from dalembert.solvers.differences import differences_record

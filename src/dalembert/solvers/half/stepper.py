@@ -19,7 +19,7 @@ from dalembert.errors import (
     TooManySteps,
     warn_user,
 )
-from dalembert.linalg.saddle import SaddlePattern, factor, fresh_saddle, solve
+from dalembert.linalg.saddle.saddle import SaddlePattern, factor, fresh_saddle, solve
 from dalembert.model import Model
 from dalembert.solvers import status as codes
 from dalembert.solvers.half import core
