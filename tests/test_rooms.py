@@ -116,7 +116,7 @@ def test_violations_are_found(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "from dalembert.linalg import lu",
+        "from dalembert.linalg.factors import lu",
         "from dalembert import errors, Event",
         "from . import status",
         "from ..solvers.status import Count",

@@ -13,7 +13,7 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, leading_port
 from dalembert.errors import FunctionFailed, SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.kept import Slot
-from dalembert.linalg.lu import null_vector
+from dalembert.linalg.factors.lu import null_vector
 from dalembert.solvers import status as codes
 from dalembert.solvers.differences import differences_record
 from dalembert.solvers.jacobians import Exact, Jacobian

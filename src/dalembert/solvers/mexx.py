@@ -28,7 +28,7 @@ from dalembert.solvers.method import one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.half_explicit import CompiledDescriptor
-    from dalembert.linalg.solver import SaddlePattern
+    from dalembert.linalg.saddle.solver import SaddlePattern
     from dalembert.regularize import DescriptorForm
 
 #: "modified" is (2.2) as the published runs had it: F λ of the first small steps with the λ that the step before began

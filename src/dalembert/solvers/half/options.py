@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError, OptionError
-from dalembert.linalg.auto import AUTO
-from dalembert.linalg.solver import LinearSolver, SaddlePattern
+from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require

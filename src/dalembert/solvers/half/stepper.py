@@ -21,7 +21,7 @@ from dalembert.errors import (
     warn_user,
 )
 from dalembert.kept import Slot
-from dalembert.linalg.saddle import SaddlePattern, factor, solve
+from dalembert.linalg.saddle.saddle import SaddlePattern, factor, solve
 from dalembert.solvers import status as codes
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
