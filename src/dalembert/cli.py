@@ -180,7 +180,8 @@ def check(
     for kind, noun in _KINDS.items():
         if names := built.names(kind):
             _row(table, noun, str(len(names)), ", ".join(names))
-    for noun, names in (("parameters", built.parameters), ("inputs", built.inputs)):
+    others = (("parameters", built.parameters), ("discrete variables", built.discrete), ("inputs", built.inputs))
+    for noun, names in others:
         if names:
             _row(table, noun, str(len(names)), ", ".join(names))
     if isinstance(built, EquationsOfMotion):

@@ -49,6 +49,9 @@ class EquationsOfMotion(Model):
         Z as a matrix (n_p × n_v).
     parameters, inputs : mappings
         Numbers or arrays by name; functions of time (or `Input`) by name, whose rates are `name_dot`.
+    discrete : mapping
+        Start values of discrete variables by name: constant while the model is integrated, but events may set them
+        (modes, contacts, switches).
     lam, mu : sequences of str, optional
         Names of the holonomic and nonholonomic constraints' multipliers.
     velocity_constraints, acceleration_constraints : callable, optional
@@ -85,6 +88,7 @@ class EquationsOfMotion(Model):
         s: Sequence[str] = (),
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
+        discrete: Mapping[str, float] | None = None,
         kinematics: Any = None,
         dynamics: Any = None,
         auxiliary: Any = None,
@@ -107,7 +111,7 @@ class EquationsOfMotion(Model):
             v = [f"{n}_dot" for n in p] if isinstance(p, tuple) else ()
             if kinematics is not None:
                 faults.append("v= must name the velocities when kinematics= is given, e.g. v=['wx', 'wy', 'wz']")
-        self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters, inputs, faults)
+        self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters, inputs, discrete, faults)
         graph = self.graph
         if not graph.size("p"):
             raise ModelError(f"model '{name}' has faults", ["p=: a system needs at least one position"])
@@ -271,7 +275,7 @@ class EquationsOfMotion(Model):
     def _check_mass(self, function: ModelFunction, where: str, faults: list[str]) -> None:
         """Symmetric at sample points, to rounding; and if it is constant, positive semi-definite."""
         graph = self.graph
-        moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du, graph.ddu)
+        moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.changing)
         M = ca.sparsify(graph.value("mass"))
         entries = ca.Function("M", [moving, graph.parameter_symbols], [M, M - M.T]) if function.traced else None
         for seed in range(3):
@@ -306,9 +310,7 @@ class EquationsOfMotion(Model):
                 faults.append(f"{kind}: the name '{name}' is given twice")
         if names is None or len(names) != count:
             names = [f"{kind}{i + 1}" for i in range(count)]
-        rates = {f"{name}_dot" for name in self.graph.inputs}
-        variables = {n for ns in self.graph.vectors.values() for n in ns}
-        taken = variables | set(self.graph.parameters) | set(self.graph.inputs) | rates
+        taken = {*(n for ns in self.graph.vectors.values() for n in ns), *self.graph.other_names()}
         for name in sorted(taken & set(names)):
             faults.append(
                 f"the name '{name}' is taken by a multiplier; rename it or name the multipliers with {kind}=[...]"

@@ -23,7 +23,7 @@ class ImplicitDAE(Model):
     residual : callable
         F. In the namespace `s`, derivatives are `s.<name>_dot`, and all of them the vector `s.dx`. A function that
         cannot be traced runs as Python code, and its derivatives are differences.
-    parameters, inputs : mappings
+    parameters, inputs, discrete : mappings
         As in `EquationsOfMotion`.
 
     Examples
@@ -45,11 +45,12 @@ class ImplicitDAE(Model):
         *,
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
+        discrete: Mapping[str, float] | None = None,
         name: str = "model",
     ):
-        faults = self._begin_dae(name, x, parameters, inputs)
+        faults = self._begin_dae(name, x, parameters, inputs, discrete)
         graph, n = self.graph, self.graph.size("x")
-        taken = {*graph.vectors["x"], *graph.parameters, *graph.inputs, *(f"{i}_dot" for i in graph.inputs)}
+        taken = {*graph.vectors["x"], *graph.other_names()}
         for variable in graph.vectors["x"]:
             if f"{variable}_dot" in taken:
                 faults.append(f"the name '{variable}_dot' is given, but stands for the derivative of '{variable}'")

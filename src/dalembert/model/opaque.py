@@ -42,7 +42,7 @@ WITHOUT_INPUT_RATES = frozenset({"contact_points", "holonomic", "kinematics"})
 class OpaqueEvaluator:
     """Fill the given external blocks at a point: `evaluator(t, values, theta)` returns them as one vector.
 
-    `values` maps p, v, … to arrays, `theta` is parameters, u, u', u''.
+    `values` maps p, v, … to arrays, `theta` is laid out as in `model.theta`.
     """
 
     def __init__(self, graph: Graph, blocks: Sequence[External], hidden: Mapping[str, str]):
@@ -51,7 +51,7 @@ class OpaqueEvaluator:
         self.hidden = hidden
         self._flow = _Flow(graph, hidden) if any(block.needs_flow for block in blocks) else None
         self._slots = np.cumsum([0, *(block.symbol.numel() for block in self.blocks)])
-        self._mass: tuple[bytes, np.ndarray] | None = None  # a constant one, and the parameters it belongs to
+        self._mass: tuple[bytes, np.ndarray] | None = None  # a constant one, and the fixed part of θ it belongs to
 
     def __call__(self, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
         out = np.empty(self._slots[-1])
@@ -66,7 +66,7 @@ class OpaqueEvaluator:
         role, what = block.role, block.what
         promises = self.graph.promises
         if role == "mass" and "constant mass" in promises:
-            key = theta[: len(theta) - 3 * len(self.graph.inputs)].tobytes()
+            key = theta[self.graph.layout.fixed].tobytes()
             if self._mass is None or self._mass[0] != key:
                 self._mass = (key, self._call(role, t, values, theta))
             return self._mass[1]
@@ -84,14 +84,14 @@ class OpaqueEvaluator:
         self, role: str, what: str, t: float, values: Mapping, theta: np.ndarray, direction: Mapping
     ) -> np.ndarray:
         """Derivative along t' = 1, u' = u', and the given velocities of p and s."""
-        n_u = len(self.graph.inputs)
-        u, du, ddu = theta[len(theta) - 3 * n_u :].reshape(3, n_u)
+        layout = self.graph.layout
+        u, du, ddu = layout.input_rows(theta)
 
         def path(eps: np.ndarray) -> np.ndarray:
             e = float(eps[0])
             moved = {**values, **{kind: values[kind] + e * rate for kind, rate in direction.items()}}
             later = theta.copy()
-            later[len(theta) - 3 * n_u :] = np.concatenate([u + e * du + 0.5 * e * e * ddu, du + e * ddu, ddu])
+            later[layout.inputs] = np.concatenate([u + e * du + 0.5 * e * e * ddu, du + e * ddu, ddu])
             result = self._call(role, t + e, moved, later)
             # Z enters the second derivative of p as (dZ/dt) v, so that is what "first" means for it
             return result @ values["v"] if role == "kinematics" else result.ravel()

@@ -27,7 +27,7 @@ class QuasiLinearDAE(Model):
         k, one value for each row of E.
     constraints : callable, optional
         h. With as many equations in all as unknowns the DAE is square; more make it overdetermined.
-    parameters, inputs : mappings
+    parameters, inputs, discrete : mappings
         As in `EquationsOfMotion`.
 
     Examples
@@ -53,9 +53,10 @@ class QuasiLinearDAE(Model):
         constraints: Any = None,
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
+        discrete: Mapping[str, float] | None = None,
         name: str = "model",
     ):
-        faults = self._begin_dae(name, x, parameters, inputs)
+        faults = self._begin_dae(name, x, parameters, inputs, discrete)
         graph, n = self.graph, self.graph.size("x")
         if rhs is None:
             faults.append("rhs= is missing: give a function of the namespace s, or an array")

@@ -114,7 +114,7 @@ def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
     M = ca.sparsify(graph.value("mass"))
     if ca.sprank(M) < M.shape[0]:
         return True
-    moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du)
+    moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.changing)
     if ca.depends_on(M, moving) or graph.externals_in(M):
         return False
     values = np.array(ca.Function("M", [graph.theta], [M])(model.theta(0.0)), float)

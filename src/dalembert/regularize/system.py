@@ -42,9 +42,9 @@ class System:
 
     @cached_property
     def leading_is_constant(self) -> bool:
-        """Whether E depends neither on x, x' nor on t, parameters or inputs that move."""
+        """Whether E depends neither on x, x' nor on t, inputs that move, or discrete variables."""
         graph = self.model.graph
-        moving = ca.vertcat(self.x, self.x_dot, graph.t, graph.u, graph.du, graph.ddu)
+        moving = ca.vertcat(self.x, self.x_dot, graph.changing)
         known = all(b.role == "mass" and "constant mass" in graph.promises for b in graph.externals_in(self.leading))
         return known and not ca.depends_on(self.leading, moving)
 

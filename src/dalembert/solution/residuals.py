@@ -126,5 +126,5 @@ def _evaluate(model: Model, rows: ca.SX, t: np.ndarray, values: Values) -> np.nd
 
 
 def _thetas(model: Model, t: np.ndarray) -> np.ndarray:
-    """Parameters and inputs, a column for each time."""
-    return model.thetas(t) if model.inputs else np.repeat(model.theta()[:, None], len(t), axis=1)
+    """θ, a column for each time."""
+    return model.thetas(t)

@@ -45,7 +45,7 @@ def differences_of(
                     from dalembert.solvers.difference_kernels import refresh, renew
                 kernels = (address_of(renew), address_of(refresh))
             # the port stays alive with the record
-            record = differences_record(compiled, strategy, 3 * len(model.inputs), address, kernels, exact)
+            record = differences_record(compiled, strategy, model.theta_layout.n_moving, address, kernels, exact)
             model.cache[key] = (record, leading)
         return model.cache[key][0].fresh()
 
@@ -92,7 +92,7 @@ class ImplicitStepper(KernelStepper):
         state, ports = self.state, self.ports
         differences.set(
             residual=int(ports.residual), jacobian=int(ports.jacobian), theta=ports.theta.ctypes.data,
-            now=ports.theta[ports.n_parameters :].ctypes.data, stage=int(state.record[0]["stage"]),
+            now=ports.theta[self.model.theta_layout.inputs].ctypes.data, stage=int(state.record[0]["stage"]),
             nonzeros=int(self.algebra.record[0]["nonzeros"]),
         )  # fmt: skip
         state.set(differences=differences.address)

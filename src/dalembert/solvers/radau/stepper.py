@@ -44,7 +44,7 @@ class RadauStepper(ImplicitStepper):
         key = ("radau state", id(compiled))
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = new_state(compiled, int(algebra.n_nonzeros), 3 * len(model.inputs))
+                model.cache[key] = new_state(compiled, int(algebra.n_nonzeros), model.theta_layout.n_moving)
             state = model.cache[key].fresh()
         super().__init__(algebra, compiled, model, state, 4, control.max_steps, events, samples)
         self.control = control
