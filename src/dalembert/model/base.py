@@ -15,9 +15,9 @@ from dalembert.errors import ModelError
 from dalembert.model.functions import ModelFunction, describe, numbers_of, trace
 from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
-from dalembert.model.namespace import RESERVED, explain_unknown
-from dalembert.model.opaque import DEPENDENCIES, WITHOUT_INPUT_RATES
+from dalembert.model.namespace import explain_unknown
 from dalembert.model.theta import ThetaLayout
+from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, select
 
 
 class Model:
@@ -28,7 +28,52 @@ class Model:
 
     name: str
     graph: Graph
-    reserved: frozenset[str] = RESERVED
+
+    # -- what kind of model it is: other rooms ask this in place of the class ----------------------------------------
+
+    #: kinds of the unknowns, in the order in which they stand in states
+    state_kinds: tuple[str, ...]
+    #: kinds that functions of the namespace may read
+    readable_kinds: tuple[str, ...]
+    #: kinds of which start values may be given, as the argument kind + "0"
+    start_kinds: tuple[str, ...]
+    #: what `Solution.residual` can be asked for
+    residual_levels: tuple[str, ...]
+    #: how a DAE is integrated, which is as it stands; None: there are several formulations
+    own_formulation: str | None = None
+    #: whether there are positions and velocities, a mass matrix, and constraints of several levels
+    mechanical: bool = False
+    #: whether derivatives enter by a matrix, E(x,t) x' = k(x,t)
+    linear_in_rates: bool = True
+    #: what is to be done with the `continuous_kinds` where inputs jump: a mode of `consistent_initial_values`
+    restart_mode: str = "correct"
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Names of the namespace that no variable or parameter may have."""
+        return frozenset((*OTHERS, *(kind for kind in self.readable_kinds if VOCABULARY[kind].reserved)))
+
+    @property
+    def differential_kinds(self) -> tuple[str, ...]:
+        """Kinds whose derivatives occur."""
+        return select(self.state_kinds, Role.DIFFERENTIAL, Role.UNKNOWN)
+
+    @property
+    def continuous_kinds(self) -> tuple[str, ...]:
+        """Kinds that stay where inputs jump, so that a restart needs them; the others follow."""
+        return select(self.state_kinds, Role.DIFFERENTIAL, Role.CONTACT, Role.UNKNOWN)
+
+    @property
+    def settable_kinds(self) -> tuple[str, ...]:
+        """Kinds of which an event's action may set values that mean something: all but multipliers, which follow."""
+        return tuple(kind for kind in self.state_kinds if VOCABULARY[kind].role is not Role.MULTIPLIER)
+
+    @property
+    def given_rates(self) -> tuple[str, ...]:
+        """Kinds of start values that are derivatives; at a restart the last ones tell where to look for the next."""
+        return select(self.start_kinds, Role.RATE)
+
+    # -- building --------------------------------------------------------------------------------------------------
 
     def _begin(
         self,
@@ -79,35 +124,24 @@ class Model:
 
     def _hidden_names(self, kinds: Iterable[str], role: str) -> dict[str, str]:
         """For every name that exists but must not be used in `role`: why not."""
-        sentence = {
-            "v": "is a velocity",
-            "r": "is a dynamic force variable",
-            "w": "is an auxiliary variable",
-            "s": "is a contact-point coordinate",
-            "lam": "is a multiplier",
-            "mu": "is a multiplier",
-            "p": "is a position",
-            "x": "is a state",
-            "a": "is an acceleration",
-        }
         allowed = ", ".join([*kinds, "t"])
         hidden = {}
-        # multipliers and accelerations are no vectors of the graph yet while the constraints are traced
-        later = {} if "x" in self.graph.vectors else {"lam": (), "mu": (), "a": ()}
-        for kind, names in (later | dict(self.graph.vectors)).items():
+        for kind in self.readable_kinds:
             if kind in kinds:
                 continue
-            for name in (kind, *names):
-                hidden[name] = f"it {sentence[kind]}, and {role}= may depend on {allowed}, parameters and inputs only"
-        if role in WITHOUT_INPUT_RATES:
+            # multipliers are no vectors of the graph yet while the constraints are traced
+            for name in (kind, *self.graph.vectors.get(kind, ())):
+                sentence = VOCABULARY[kind].sentence
+                hidden[name] = f"it {sentence}, and {role}= may depend on {allowed}, parameters and inputs only"
+        if not FUNCTIONS[role].input_rates:
             for name in self.graph.inputs:
                 hidden[f"{name}_dot"] = f"{role}= is differentiated twice in time and must not contain rates of inputs"
         return hidden
 
     def _trace(self, role: str, function: Any, faults: list[str]) -> ModelFunction | None:
-        kinds = tuple(k for k in DEPENDENCIES[role] if k in ("a", "dx") or k in self.graph.vectors)
-        hidden = self._hidden_names(kinds, role)
-        rates = role not in WITHOUT_INPUT_RATES
+        may = FUNCTIONS[role]
+        kinds = tuple(k for k in may.reads if VOCABULARY[k].role is Role.RATE or k in self.graph.vectors)
+        hidden, rates = self._hidden_names(kinds, role), may.input_rates
         symbols = self.graph.symbols(kinds, hidden, rates)
         traced = trace(role, function, symbols, lambda: self.graph.sample_points(kinds, hidden, rates), faults)
         if traced is not None and traced.traced and contains_nan(traced.sx):
@@ -243,12 +277,12 @@ class Model:
     @property
     def untraceable(self) -> dict[str, str]:
         """Functions that run as Python code, with the reason."""
-        reasons = {role: f.reason for role, f in self.graph.functions.items() if role in DEPENDENCIES and not f.traced}
+        reasons = {role: f.reason for role, f in self.graph.functions.items() if role in FUNCTIONS and not f.traced}
         return reasons | {f"input {n}": i.reason for n, i in self._inputs.items() if i.sx is None}
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Names of the components of a vector: p, v, r, w, s, lam, mu, or x."""
-        return tuple(self.graph.vectors.get(kind, ()))
+        """Names of the components of a vector: p, v, r, w, s, lam, mu, or x, dx."""
+        return self.graph.names(kind) if kind in VOCABULARY else ()
 
 
 def _mapping(what: str, given: Any, faults: list[str]) -> dict[Any, Any]:

@@ -15,9 +15,7 @@ from dalembert.errors import ModelError
 from dalembert.model.base import Model, check_names
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe
 from dalembert.model.structure import Structure, broken_promises, find_structure
-
-#: The vectors of the state, in the order used everywhere.
-KINDS = ("p", "v", "r", "w", "s", "lam", "mu")
+from dalembert.model.vocabulary import FUNCTIONS, LEVELS, MECHANICAL, VOCABULARY, equation_name
 
 
 class EquationsOfMotion(Model):
@@ -75,6 +73,12 @@ class EquationsOfMotion(Model):
     .. [1] A. Steinbrecher, "GEOMS: A software package for the numerical integration of general model equations of
        multibody systems", WIAS Preprint 1259, 2007, equations (1)-(3).
     """
+
+    state_kinds = start_kinds = MECHANICAL
+    readable_kinds = (*MECHANICAL, "a")
+    residual_levels = (*LEVELS, "invariant")
+    mechanical = True
+    restart_mode = "trust"
 
     def __init__(
         self,
@@ -158,19 +162,8 @@ class EquationsOfMotion(Model):
         return find_structure(self.graph)
 
     def __repr__(self) -> str:
-        parts = []
-        for count, noun in (
-            (self.graph.size("p"), "position"),
-            (self.graph.size("v"), "velocit"),
-            (self.graph.size("r"), "dynamic force variable"),
-            (self.graph.size("w"), "auxiliary variable"),
-            (self.graph.size("s"), "contact-point coordinate"),
-            (self.graph.size("lam"), "holonomic constraint"),
-            (self.graph.size("mu"), "nonholonomic constraint"),
-        ):
-            if count:
-                ending = {"velocit": ("y", "ies")}.get(noun, ("", "s"))[count > 1]
-                parts.append(f"{count} {noun}{ending}")
+        counts = {kind: self.graph.size(kind) for kind in self.state_kinds}
+        parts = (VOCABULARY[kind].count(number) for kind, number in counts.items() if number)
         return f"EquationsOfMotion({self.name!r}: {', '.join(parts)})"
 
     # -- building --------------------------------------------------------------------------------------------------
@@ -211,17 +204,9 @@ class EquationsOfMotion(Model):
         self._keep(role, function)
 
     def _needed(self, role: str) -> str:
-        kind = {
-            "force": "v",
-            "dynamics": "r",
-            "auxiliary": "w",
-            "contact_points": "s",
-            "velocity_constraints": "lam",
-            "acceleration_constraints": "lam",
-        }[role]
         return (
             "one for each of "
-            + ", ".join(self.graph.vectors[kind])
+            + ", ".join(self.graph.vectors[FUNCTIONS[role].rows])
             + (
                 ", then of the nonholonomic constraints"
                 if role == "acceleration_constraints" and self.graph.size("mu")
@@ -332,7 +317,7 @@ class EquationsOfMotion(Model):
             H = ca.jacobian(graph.functions["nonholonomic"].sx, graph.symbol["v"])
             nonlinear = _rows_depending(ca.vertcat(*H.nonzeros()), graph.symbol["v"])
             for i in sorted({H.sparsity().row()[k] for k in np.flatnonzero(nonlinear)}):
-                faults.append(f"nonholonomic constraint '{graph.vectors['mu'][i]}' is not linear in the velocities")
+                faults.append(f"{equation_name('mu', graph.vectors['mu'][i])} is not linear in the velocities")
         self._check_rows("contact_points", graph.symbol["s"], "no contact-point coordinate", graph.vectors["s"], faults)
         self._check_rows("auxiliary", graph.symbol["w"], "no auxiliary variable", graph.vectors["w"], faults)
         motion = ca.vertcat(variables, graph.symbol["v"])

@@ -18,6 +18,7 @@ from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction
 from dalembert.model.namespace import Namespace
 from dalembert.model.theta import ThetaLayout
+from dalembert.model.vocabulary import VOCABULARY, Role
 
 #: Variables that a sample point for untraceable functions gets, one set per try.
 SAMPLES = (0.31, -0.47, 1.13)
@@ -62,8 +63,7 @@ class Graph:
         self.symbol: dict[str, ca.SX] = {}
         for kind, names in self.vectors.items():
             self.symbol[kind] = ca.SX.sym(kind, len(names))
-        self.a = ca.SX.sym("a", len(self.vectors.get("v", ())))
-        self.dx = ca.SX.sym("dx", len(self.vectors.get("x", ())))
+        self.a, self.dx = (ca.SX.sym(kind, self.size(kind)) for kind in ("a", "dx"))
         n_parameters, n_u = sum(value.size for value in self.parameters.values()), len(self.inputs)
         self.layout = ThetaLayout(n_parameters, len(self.discrete), n_u)
         self.u, self.du, self.ddu = (ca.SX.sym(name, n_u) for name in ("u", "du", "ddu"))
@@ -78,7 +78,13 @@ class Graph:
     # -- sizes and names -------------------------------------------------------------------------------------------
 
     def size(self, kind: str) -> int:
-        return len(self.vectors.get(kind, ()))
+        """Number of components; accelerations and other rates have those of their vectors."""
+        return len(self.vectors.get(VOCABULARY[kind].of or kind, ()))
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Names of the components in states; those of rates and of a formulation's own vectors are made up."""
+        word = VOCABULARY[kind]
+        return tuple(word.component.format(name) for name in self.vectors.get(word.of or kind, ()))
 
     @property
     def event_kinds(self) -> tuple[str, ...]:
@@ -134,7 +140,7 @@ class Graph:
             return scalar(ca.vertcat(self.u, self.du)[where])
         if kind == "inputs":
             return vector(self.u)
-        symbol = {"a": self.a, "dx": self.dx}[kind] if kind in ("a", "dx") else self.symbol[kind]
+        symbol = getattr(self, kind) if VOCABULARY[kind].role is Role.RATE else self.symbol[kind]
         return vector(symbol) if where is None else scalar(symbol[where])
 
     def numbers(
@@ -171,9 +177,9 @@ class Graph:
         places: dict[str, tuple[str, Any]] = {"t": ("t", None), "u": ("inputs", None)}
         for kind in kinds:
             places[kind] = (kind, None)
-            names = (f"{n}_dot" for n in self.vectors["x"]) if kind == "dx" else self.vectors.get(kind, ())
-            for i, name in enumerate(names):
-                places[name] = (kind, i)
+            if kind != "a":  # their names come last
+                for i, name in enumerate(self.names(kind)):
+                    places[name] = (kind, i)
         offset = 0
         for name, value in self.parameters.items():
             places[name] = ("parameter", (offset, value.shape))
@@ -202,7 +208,7 @@ class Graph:
     ) -> list[Namespace]:
         """A few generic points at which an untraceable function is tried while the model is built."""
         kinds = tuple(kinds)
-        lengths = {kind: self.size({"a": "v", "dx": "x"}.get(kind, kind)) for kind in kinds}
+        lengths = {kind: self.size(kind) for kind in kinds}
         points = []
         for k, sample in enumerate(SAMPLES):
             values = {kind: sample + 0.1 * np.arange(length) for kind, length in lengths.items()}

@@ -12,31 +12,10 @@ from dalembert.errors import FunctionFailed, StepRefused
 from dalembert.model.functions import call_with_numbers, describe
 from dalembert.model.namespace import UnknownName
 from dalembert.model.numeric import directional_derivative, jacobian
+from dalembert.model.vocabulary import FUNCTIONS, FunctionRole
 
 if TYPE_CHECKING:
     from dalembert.model.graph import External, Graph
-
-#: What each function of a model may depend on besides t, parameters and inputs.
-DEPENDENCIES: dict[str, tuple[str, ...]] = {
-    "mass": ("p", "s"),
-    "kinematics": ("p",),
-    "force": ("p", "v", "r", "w", "s", "lam", "mu"),
-    "dynamics": ("p", "v", "r", "w", "s", "lam", "mu"),
-    "auxiliary": ("p", "v", "r", "w", "s", "lam", "mu"),
-    "contact_points": ("p", "s"),
-    "nonholonomic": ("p", "v", "s"),
-    "holonomic": ("p", "s"),
-    "invariant": ("p", "v", "s"),
-    "velocity_constraints": ("p", "v", "s"),
-    "acceleration_constraints": ("p", "v", "r", "w", "s", "lam", "mu", "a"),
-    "leading": ("x",),
-    "rhs": ("x",),
-    "constraints": ("x",),
-    "residual": ("x", "dx"),
-}
-
-#: Functions that are differentiated twice in time must not contain input rates.
-WITHOUT_INPUT_RATES = frozenset({"contact_points", "holonomic", "kinematics"})
 
 
 class OpaqueEvaluator:
@@ -104,9 +83,8 @@ class OpaqueEvaluator:
 
     def _call(self, role: str, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
         function = self.graph.functions[role]
-        rates = role not in WITHOUT_INPUT_RATES
-        kinds = DEPENDENCIES.get(role, self.graph.event_kinds)
-        namespace = self.graph.numbers(kinds, self.hidden, t, values, theta, rates)
+        may = FUNCTIONS.get(role) or FunctionRole(self.graph.event_kinds)
+        namespace = self.graph.numbers(may.reads, self.hidden, t, values, theta, may.input_rates)
         where = describe(function.role, function.python)
         try:
             result = call_with_numbers(function.python, namespace)

@@ -11,7 +11,6 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
-from dalembert.model.namespace import RESERVED_QUASI_LINEAR
 
 
 class QuasiLinearDAE(Model):
@@ -42,7 +41,9 @@ class QuasiLinearDAE(Model):
     QuasiLinearDAE('model': 3 unknowns, 3 equations)
     """
 
-    reserved = RESERVED_QUASI_LINEAR
+    state_kinds = readable_kinds = start_kinds = ("x",)
+    residual_levels = ("constraints",)
+    own_formulation = "quasi-linear"
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.model.functions import call_with_numbers, describe
 from dalembert.model.graph import SAMPLES, Graph
-from dalembert.model.opaque import DEPENDENCIES, WITHOUT_INPUT_RATES
+from dalembert.model.vocabulary import FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,13 @@ def _differ(
 
     `discrete` holds what is added to the discrete variables.
     """
-    kinds = DEPENDENCIES[role]
+    may = FUNCTIONS[role]
     seen = []
     for k in samples:
-        values = {
-            kind: SAMPLES[k] + 0.1 * np.arange(graph.size("v") if kind == "a" else graph.size(kind)) for kind in kinds
-        }
+        values = {kind: SAMPLES[k] + 0.1 * np.arange(graph.size(kind)) for kind in may.reads}
         for t, change in itertools.product(times, discrete):
             theta = graph.sample_theta(SAMPLES[0] + t, change)
-            namespace = graph.numbers(kinds, {}, t, values, theta, role not in WITHOUT_INPUT_RATES)
+            namespace = graph.numbers(may.reads, {}, t, values, theta, may.input_rates)
             try:
                 seen.append(np.asarray(call_with_numbers(graph.functions[role].python, namespace), float))
             except Exception:  # it need not be defined everywhere

@@ -5,6 +5,8 @@ For all models but `ImplicitDAE` it is F = k(x,t) − E(x,t) x'.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,6 +14,16 @@ import casadi as ca
 import numpy as np
 
 from dalembert.model import Model
+
+
+def places(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Where vectors stand that follow each other.
+
+    >>> places({"p": 2, "lam": 1})
+    {'p': slice(0, 2, None), 'lam': slice(2, 3, None)}
+    """
+    ends = itertools.accumulate(sizes.values())
+    return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 @dataclass(frozen=True)
