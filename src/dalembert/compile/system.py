@@ -144,7 +144,7 @@ def _input_port(model: Model, inputs: dict[str, TracedInput]) -> Port:
     def evaluate(t: float, x: np.ndarray, theta: np.ndarray, out: np.ndarray) -> None:
         out[:] = model.input_values(t).ravel()
 
-    return python_port(evaluate, n_x=0, n_theta=0, n_out=3 * len(inputs))
+    return python_port(evaluate, n_x=0, n_theta=0, n_out=model.theta_layout.n_moving)
 
 
 def nonzeros(matrix: ca.SX) -> ca.SX:

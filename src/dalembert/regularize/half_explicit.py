@@ -27,13 +27,14 @@ from dalembert.model.functions import call_with_numbers
 from dalembert.model.graph import Graph
 from dalembert.model.kinematics import jacobian
 from dalembert.model.namespace import UnknownName
-from dalembert.model.opaque import DEPENDENCIES
+from dalembert.model.vocabulary import FUNCTIONS, MECHANICAL, VOCABULARY, Role, select
 from dalembert.regularize.form import Form
 from dalembert.regularize.hidden import derive
+from dalembert.regularize.system import places
 
 #: the unknowns, in this order
-UNKNOWNS = ("p", "v", "r", "lam", "mu")
-MULTIPLIERS = ("lam", "mu")
+UNKNOWNS = select(MECHANICAL, Role.DIFFERENTIAL, Role.MULTIPLIER)
+MULTIPLIERS = select(MECHANICAL, Role.MULTIPLIER)
 DESCRIPTOR: Slot[DescriptorForm] = Slot("descriptor form", most=1)
 
 
@@ -73,15 +74,16 @@ class DescriptorForm(Form):
 
 def descriptor_form(model: Model, method: str = "this method") -> DescriptorForm:
     """Build (once) the descriptor form of a model; `method` is the name for the message if it has none."""
-    if not isinstance(model, EquationsOfMotion):
+    if not model.mechanical:
         raise ModelError(
             f"model '{model.name}' has no positions and velocities: {method} needs EquationsOfMotion; Radau5 and Dassl "
             "take a QuasiLinearDAE, Dassl an ImplicitDAE"
         )
     faults = [
-        f"{method} cannot treat {what} ({', '.join(model.names(kind))}): take Geoms or Radau5, which can"
-        for kind, what in (("w", "auxiliary variables w"), ("s", "contact points s"))
-        if model.graph.size(kind)
+        f"{method} cannot treat {VOCABULARY[kind].title} ({', '.join(model.names(kind))}): take Geoms or Radau5, which "
+        "can"
+        for kind in model.state_kinds
+        if kind not in UNKNOWNS and model.graph.size(kind)
     ]
     if faults:
         raise ModelError(f"model '{model.name}' is not of the descriptor form of half-explicit methods", faults)
@@ -93,10 +95,7 @@ def _build(model: EquationsOfMotion) -> DescriptorForm:
     # the user's own hidden constraints need not be linear in v' as they stand; the derived ones are
     hidden = derive(model)
     kinds = [kind for kind in UNKNOWNS if graph.size(kind)]
-    slices, start = {}, 0
-    for kind in kinds:
-        slices[kind] = slice(start, start + graph.size(kind))
-        start += graph.size(kind)
+    slices = places({kind: graph.size(kind) for kind in kinds})
     n_m = graph.size("lam") + graph.size("mu")
     at_rest = ca.SX.zeros(graph.size("v"))
     rate = ca.substitute(ca.vertcat(hidden.g_I, hidden.h), graph.symbol["v"], at_rest)
@@ -135,7 +134,7 @@ def reads_multipliers(graph: Graph, role: str) -> bool:
     symbols = ca.vertcat(*(graph.symbol[kind] for kind in MULTIPLIERS))
     if function.traced:
         return bool(symbols.numel()) and ca.depends_on(function.sx, symbols)
-    kinds = tuple(kind for kind in DEPENDENCIES[role] if kind not in MULTIPLIERS)
+    kinds = tuple(kind for kind in FUNCTIONS[role].reads if kind not in MULTIPLIERS)
     for point in graph.sample_points(kinds, {}):
         try:
             call_with_numbers(function.python, point)

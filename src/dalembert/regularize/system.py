@@ -5,6 +5,8 @@ For all models but `ImplicitDAE` it is F = k(x,t) − E(x,t) x'.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,6 +19,16 @@ from dalembert.regularize.form import Form
 
 STACKED: Slot[System] = Slot("stacked system", most=1)
 EXPLICIT: Slot[System] = Slot("explicit system", most=1)
+
+
+def places(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Where vectors stand that follow each other.
+
+    >>> places({"p": 2, "lam": 1})
+    {'p': slice(0, 2, None), 'lam': slice(2, 3, None)}
+    """
+    ends = itertools.accumulate(sizes.values())
+    return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +56,9 @@ class System(Form):
 
     @cached_property
     def leading_is_constant(self) -> bool:
-        """Whether E depends neither on x, x' nor on t, parameters or inputs that move."""
+        """Whether E depends neither on x, x' nor on t, inputs that move, or discrete variables."""
         graph = self.model.graph
-        moving = ca.vertcat(self.x, self.x_dot, graph.t, graph.u, graph.du, graph.ddu)
+        moving = ca.vertcat(self.x, self.x_dot, graph.changing)
         known = all(b.role == "mass" and "constant mass" in graph.promises for b in graph.externals_in(self.leading))
         return known and not ca.depends_on(self.leading, moving)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from dalembert.errors import ModelError
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.bdf.options import BdfOptions
 from dalembert.solvers.method import one_of, require
@@ -72,7 +72,7 @@ class Dassl(BdfOptions):
         return system if self.form == "residual" else self._explicit(model, system)
 
     def _explicit(self, model: Model, system: System) -> System:
-        if not isinstance(model, EquationsOfMotion):
+        if not model.mechanical:
             raise ModelError(f"model '{model.name}' has no mass matrix: form='explicit' is for EquationsOfMotion")
         M = ca.sparsify(model.graph.value("mass"))
         if ca.sprank(M) < M.shape[0]:

@@ -46,7 +46,7 @@ def differences_of(
             with announce():
                 from dalembert.solvers.difference_kernels import refresh, renew
             kernels = (address_of(renew), address_of(refresh))
-        address, n_inputs = leading.address if leading else 0, 3 * len(system.model.inputs)
+        address, n_inputs = leading.address if leading else 0, system.model.theta_layout.n_moving
         record = differences_record(compiled, strategy, n_inputs, address, kernels, exact)
         record.leading_port = leading  # stays alive with the record and its copies
         return record
@@ -87,7 +87,7 @@ class ImplicitStepper(KernelStepper):
         algebra.set(own=algebra.address, state=state.address)
         self.differences.set(
             residual=int(ports.residual), jacobian=int(ports.jacobian), theta=ports.theta.ctypes.data,
-            now=ports.theta[ports.n_parameters :].ctypes.data, stage=int(state.record[0]["stage"]),
+            now=ports.theta[self.model.theta_layout.inputs].ctypes.data, stage=int(state.record[0]["stage"]),
             nonzeros=int(algebra.record[0]["nonzeros"]),
         )  # fmt: skip
         state.set(differences=self.differences.address)

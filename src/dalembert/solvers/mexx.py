@@ -119,7 +119,7 @@ def _small_friction(model: Model, compiled: CompiledDescriptor) -> bool:
     """Whether ∂f/∂(λ, μ) is constant and small."""
     form = compiled.form
     graph = form.model.graph
-    moving = ca.vertcat(form.x, graph.t, graph.u, graph.du, graph.ddu)
+    moving = ca.vertcat(form.x, graph.changing)
     if ca.depends_on(form.friction, moving) or graph.externals_in(form.friction):
         return False
     at_zero, n_M = np.zeros(form.n), len(compiled.mass_pattern[0])

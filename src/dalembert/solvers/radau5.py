@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
 from dalembert.kept import Slot
-from dalembert.model import ImplicitDAE, Model
+from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
 from dalembert.solvers.method import one_of
@@ -58,7 +58,7 @@ class Radau5(RadauOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
-        if isinstance(model, ImplicitDAE):
+        if not model.linear_in_rates:
             raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Radau5 cannot treat: take method=Dassl()")
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
         if system.constraints.numel() or system.residual.numel() != system.n:

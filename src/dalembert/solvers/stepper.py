@@ -60,7 +60,7 @@ class KernelStepper:
             inputs=np.uintp(self._inputs.address if self._inputs else 0),
             events=np.uintp(spec.events.address if spec.events else 0),
             theta=self._theta,
-            n_parameters=len(self._theta) - 3 * len(model.inputs),
+            n_fixed=model.theta_layout.n_fixed,
         )
         self.buffer.used[0] = 0
         if self._seen_by != (spec.events, spec.samples):
@@ -200,10 +200,11 @@ class KernelStepper:
             return refusal
         t, theta = float(self.state.failed_t), self.ports.theta
         if self._inputs is not None:
-            inputs = np.zeros(len(theta) - self.ports.n_parameters)
+            layout = self.model.theta_layout
+            inputs = np.zeros(layout.n_moving)
             if self._inputs.call_status(t, np.zeros(0), np.zeros(0), inputs):
                 return "an input is not finite"
-            theta[self.ports.n_parameters :] = inputs
+            theta[layout.inputs] = inputs
         bad = list(dict.fromkeys(self.bad_outputs(t, self.state.failed, theta)))
         if bad:
             return f"{', '.join(bad[:3])} cannot be evaluated (NaN or infinite)"

@@ -22,6 +22,7 @@ from dalembert.errors import (
 )
 from dalembert.kept import Slot
 from dalembert.linalg.saddle.saddle import SaddlePattern, factor, solve
+from dalembert.model.vocabulary import constraint_name, equation_names
 from dalembert.solvers import status as codes
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
@@ -261,24 +262,20 @@ class HalfStepper(KernelStepper):
         """Ports, and what their outputs are called."""
         compiled, form = self.compiled, self.form
         model, constraints = form.model, form.constraint_names
-        rates = [
-            *(f"kinematic equation of '{n}'" for n in model.names("p")),
-            *(f"equation of motion of '{n}'" for n in model.names("v")),
-            *(f"dynamic equation of '{n}'" for n in model.names("r")),
-        ]
+        rates = [name for kind in model.differential_kinds for name in equation_names(kind, model.names(kind))]
         mass, of = compiled.mass_pattern[0], compiled.constraint_pattern[0]
         matrices = [
             *(f"mass of '{model.names('v')[i]}'" for i in mass),
-            *(f"derivative of constraint '{constraints[i]}'" for i in of),
-            *(f"constraint '{n}' on velocity level" for n in constraints),
+            *(f"derivative of {constraint_name(constraints[i])}" for i in of),
+            *(constraint_name(n, "velocity") for n in constraints),
         ]
         return [
             (port, names.__getitem__)
             for port, names in (
                 (compiled.rates, rates),
                 (compiled.matrices, matrices),
-                (compiled.position, [f"holonomic constraint '{n}'" for n in constraints]),
-                (compiled.acceleration, [f"constraint '{n}' on acceleration level" for n in constraints]),
+                (compiled.position, equation_names("lam", model.names("lam"))),
+                (compiled.acceleration, [constraint_name(n, "acceleration") for n in constraints]),
             )
             if port is not None
         ]

@@ -36,7 +36,7 @@ class RadauStepper(ImplicitStepper):
     def __init__(self, options: RadauOptions, compiled: CompiledSystem, algebra: Memory):
         system, self.options = compiled.system, options
         state = system.kept.get(
-            STATES, None, lambda: new_state(compiled, int(algebra.n_nonzeros), 3 * len(system.model.inputs))
+            STATES, None, lambda: new_state(compiled, int(algebra.n_nonzeros), system.model.theta_layout.n_moving)
         )
         differences, jacobian = self.jacobian_by(compiled, options.jacobian)
         super().__init__(compiled, algebra, state, differences, N_COEFFICIENTS, jacobian)
