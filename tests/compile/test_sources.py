@@ -190,6 +190,7 @@ def make(step, tableau):
 
 def test_ingredients_of_what_a_factory_made():
     from dalembert.linalg.lu import factor
+
     from dalembert.solvers.half import hem5_kernel
 
     own = Path(__file__).resolve()
