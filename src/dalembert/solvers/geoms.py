@@ -21,7 +21,7 @@ from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.regularize import projected
 from dalembert.solvers.method import RunSpec, one_of, require
-from dalembert.solvers.radau.options import RadauOptions
+from dalembert.solvers.radau.options import KERNELS_OF, RadauOptions
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -81,14 +81,14 @@ class Geoms(RadauOptions):
     def new_stepper(self, form: ProjectedSystem, model: Model) -> RadauStepper:
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
+        from dalembert.solvers.radau import partitioned, projected
 
         compiled = compile_system(form)
-        with announce():
-            from dalembert.solvers.radau import partitioned, projected
+        way = partitioned if partitioned.applies_to(form, self) else projected
+        with announce(f"{KERNELS_OF}.{way.__name__.rpartition('.')[2]}"):
             from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
 
-            way = partitioned if partitioned.applies_to(form, self) else projected
             kernels = addresses(way)
         algebra = form.kept.get(ALGEBRAS, self, lambda: way.algebra(compiled, self, kernels))
         return ProjectedStepper(self, compiled, algebra)

@@ -65,6 +65,10 @@ class Odassl(BdfOptions):
             raise ModelError(f"model '{model.name}' has no {what}, so nothing is overdetermined. Take Dassl.")
         return system.stacked()
 
+    @property
+    def algebras(self) -> tuple[str, str]:
+        return "overdetermined", "bordered"
+
     def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
         from dalembert.solvers.bdf.stepper import OverdeterminedStepper
 

@@ -20,7 +20,7 @@ from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
 from dalembert.solvers.method import one_of
-from dalembert.solvers.radau.options import RadauOptions
+from dalembert.solvers.radau.options import KERNELS_OF, RadauOptions
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -75,7 +75,7 @@ class Radau5(RadauOptions):
 
         compiled = compile_system(form)
         large = takes_sparse(self.linear_algebra, compiled, LARGE)
-        with announce():
+        with announce(f"{KERNELS_OF}.sparse" if large else f"{KERNELS_OF}.dense"):
             from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.stepper import RadauStepper
 

@@ -25,6 +25,10 @@ SPARSE_SHARE = 0.25  # of nonzeros
 class Auto(LinearSolver):
     """Compiled or Dense for small systems, Recursive for large trees, Sparse for the rest; `choose` tells."""
 
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        return Compiled().kernels  # for most models
+
     def choose(self, pattern: SaddlePattern) -> LinearSolver:
         """The solver for a pattern."""
         quick = Compiled(longest=LONGEST)

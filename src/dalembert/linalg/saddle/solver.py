@@ -90,6 +90,11 @@ def _entries(name: str, pair: Entries, shape: tuple[int, int], faults: list[str]
 class LinearSolver(Options):
     """Base of the solvers' options: frozen dataclasses."""
 
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Modules with the kernels that `build` will import: those of dense.py are in dense_kernels.py."""
+        return (f"{type(self).__module__}_kernels",)
+
     def build(self, pattern: SaddlePattern) -> Memory:
         """The record for kernels; see `saddle`. Raises OptionError if this solver cannot treat the pattern."""
         raise NotImplementedError

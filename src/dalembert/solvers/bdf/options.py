@@ -69,6 +69,11 @@ class BdfOptions(MethodOptions):
         """The formulation this method integrates."""
         raise NotImplementedError
 
+    @property
+    def algebras(self) -> tuple[str, str]:
+        """Modules with the kernels of dense and of sparse linear algebra."""
+        return "dense", "sparse"
+
     def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
         """What builds the linear algebra, and what drives the kernel."""
         raise NotImplementedError
@@ -79,7 +84,7 @@ class BdfOptions(MethodOptions):
 
         compiled = compile_system(form)
         sparse = takes_sparse(self.linear_algebra, compiled, LARGE)
-        with announce():
+        with announce(f"dalembert.solvers.bdf.{self.algebras[sparse]}"):
             build, run = self.parts(sparse)
         algebra = form.kept.get(ALGEBRAS, (type(self), sparse), lambda: build(compiled))
         return run(self, compiled, algebra)
