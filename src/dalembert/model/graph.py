@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -19,8 +19,13 @@ from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction
 from dalembert.model.namespace import Namespace
 from dalembert.model.theta import ThetaLayout
+from dalembert.model.travel import Shared, carried, pack_expressions, unpack_expressions
 from dalembert.model.vocabulary import VOCABULARY, Role
 
+#: Symbols of a graph besides those of its vectors
+SYMBOLS = ("t", "a", "dx", "u", "du", "ddu", "parameter_symbols", "discrete_symbols")
+#: What a graph makes of these
+DERIVED = ("theta", "time", "changing", "_parameter_values")
 #: Variables that a sample point for untraceable functions gets, one set per try.
 SAMPLES = (0.31, -0.47, 1.13)
 
@@ -44,7 +49,7 @@ class External:
 
 
 @dataclass
-class Graph:
+class Graph(Shared):
     """Symbols and functions of one model.
 
     `vectors` maps p, v, … to names, `parameters` and `discrete` map names to values. `layout` says where the parts of
@@ -70,11 +75,49 @@ class Graph:
         self.u, self.du, self.ddu = (ca.SX.sym(name, n_u) for name in ("u", "du", "ddu"))
         self.parameter_symbols = ca.SX.sym("theta", n_parameters)
         self.discrete_symbols = ca.SX.sym("discrete", len(self.discrete))
+        self._put_together()
+
+    def _put_together(self) -> None:
         self.theta = ca.vertcat(self.parameter_symbols, self.discrete_symbols, self.u, self.du, self.ddu)
         #: the time and what moves with it
         self.time = ca.vertcat(self.t, self.u, self.du, self.ddu)
         #: everything beside the state that may change in a simulation, be it at events only
         self.changing = ca.vertcat(self.time, self.discrete_symbols)
+
+    # -- pickling --------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All expressions in one piece; external symbols are made anew at the other end when they are needed."""
+        # a copy first: another thread may just be simulating
+        state = {name: value for name, value in dict(self.__dict__).items() if name not in (*DERIVED, *SYMBOLS)}
+        functions = {role: replace(f, python=carried(f.python, f.role)) for role, f in self.functions.items()}
+        traced = [role for role, f in functions.items() if f.traced]
+        state |= {
+            "symbol": tuple(self.symbol),
+            "functions": {role: replace(f, sx=None) for role, f in functions.items()},
+            "traced": traced,
+            "externals": {},
+            "casadi": ca.__version__,
+            "expressions": pack_expressions(
+                [
+                    *(getattr(self, name) for name in SYMBOLS),
+                    *self.symbol.values(),
+                    *(functions[role].sx for role in traced),
+                ]
+            ),
+        }
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kinds, traced = state.pop("symbol"), state.pop("traced")
+        expressions = iter(unpack_expressions(state.pop("expressions"), state.pop("casadi")))
+        self.__dict__.update(state)
+        for name in SYMBOLS:
+            setattr(self, name, next(expressions))
+        self.symbol = {kind: next(expressions) for kind in kinds}
+        for role in traced:
+            self.functions[role] = replace(self.functions[role], sx=next(expressions))
+        self._put_together()
 
     # -- sizes and names -------------------------------------------------------------------------------------------
 
