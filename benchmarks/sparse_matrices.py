@@ -2,8 +2,8 @@
 
     python benchmarks/sparse_matrices.py
 
-Where sparse ones begin to win decides what `linear_algebra="auto"` takes (`LARGE` in solvers/radau5.py and
-solvers/bdf/options.py). Exit code 1 if "auto" is slower than the better one by more than a quarter.
+Where sparse ones begin to win decides what `linear_solver=Auto()` takes (`LARGE` in solvers/radau5.py, solvers/geoms.py
+and solvers/bdf/options.py). Exit code 1 if it is slower than the better one by more than a quarter.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ REPEAT = 7
 ALLOWED = 1.25
 
 METHODS = {
-    "Radau5 ggl": lambda how: da.Radau5(linear_algebra=how),
-    "Radau5 index1": lambda how: da.Radau5(formulation="index1", linear_algebra=how),
-    "Dassl ggl": lambda how: da.Dassl(linear_algebra=how),
-    "Dassl index1": lambda how: da.Dassl(formulation="index1", linear_algebra=how),
-    "Odassl": lambda how: da.Odassl(linear_algebra=how),
+    "Radau5 ggl": lambda how: da.Radau5(linear_solver=how),
+    "Radau5 index1": lambda how: da.Radau5(formulation="index1", linear_solver=how),
+    "Dassl ggl": lambda how: da.Dassl(linear_solver=how),
+    "Dassl index1": lambda how: da.Dassl(formulation="index1", linear_solver=how),
+    "Odassl": lambda how: da.Odassl(linear_solver=how),
 }
 
 
@@ -36,8 +36,8 @@ def main() -> int:
         problem = da.problems.pendulum_chain(N, t_end=0.3)
         cells = []
         for label, method in METHODS.items():
-            n = method("auto").system(problem.model).n
-            best = dict.fromkeys(("dense", "sparse", "auto"), np.inf)
+            n = method(da.Auto()).system(problem.model).n
+            best = dict.fromkeys((da.Dense(), da.Sparse(), da.Auto()), np.inf)
             for _ in range(REPEAT):
                 for how in best:
                     start = time.process_time()

@@ -12,17 +12,23 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
+from dalembert.linalg.protocol import ITERATION, LinearSolver, check_solver
+from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import ImplicitDAE, Model
 from dalembert.regularize import formulate
-from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
+from dalembert.solvers.linear_algebra import iteration_pattern
 from dalembert.solvers.method import Tolerances, one_of
 from dalembert.solvers.radau.options import RadauOptions
 
 if TYPE_CHECKING:
+    from dalembert.compile.memory import Memory
     from dalembert.compile.ports import Port
+    from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import System
     from dalembert.solvers.radau.stepper import RadauStepper
 
@@ -47,12 +53,12 @@ class Radau5(RadauOptions):
     formulation: str = "ggl"  # "index1", "index2", "index3", "ggl" or "baumgarte"
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
-    linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
+    linear_solver: LinearSolver = AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, or what the size asks for
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
-        one_of("linear_algebra", self.linear_algebra, LINEAR_ALGEBRAS)
+        check_solver("Radau5", self.linear_solver, ITERATION)
 
     def system(self, model: Model) -> System:
         """The formulation this method integrates."""
@@ -75,20 +81,26 @@ class Radau5(RadauOptions):
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(self.system(model))
-        large = takes_sparse(self.linear_algebra, compiled, LARGE)
         with announce():
-            from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.stepper import RadauStepper
-
-            if large:
-                from dalembert.solvers.radau import sparse as way
-            else:
-                from dalembert.solvers.radau import dense as way
-            kernels = addresses(way)
-        key = ("radau algebra", id(compiled), large)
+        key = ("radau algebra", id(compiled), self.linear_solver)
         with model.lock:
             if key not in model.cache:
-                model.cache[key] = way.algebra(compiled, kernels)
+                pattern = iteration_pattern(compiled, LARGE, partial(_algebra, compiled))
+                model.cache[key] = self.linear_solver.build(pattern)
         control = self.control(tolerances, max_step, max_steps)
         algebra = model.cache[key].fresh()
         return RadauStepper(algebra, compiled, model, tolerances, control, events, samples, self.jacobian)
+
+
+def _algebra(compiled: CompiledSystem, solver: LinearSolver) -> Memory:
+    """The record of the linear algebra that the solver stands for."""
+    from dalembert.compile.kernel import announce
+
+    with announce():
+        from dalembert.solvers.radau import dense, sparse
+        from dalembert.solvers.radau.kernels import addresses
+
+        if isinstance(solver, Sparse):
+            return sparse.algebra(compiled, addresses(sparse), solver.threshold)
+        return dense.algebra(compiled, addresses(dense))
