@@ -24,6 +24,7 @@ References
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import casadi as ca
@@ -117,11 +118,20 @@ def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
     moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du)
     if ca.depends_on(M, moving) or graph.externals_in(M):
         return False
-    values = np.array(ca.Function("M", [graph.theta], [M])(model.theta(0.0)), float)
-    scale = np.sqrt(np.abs(np.diag(values)))
+    values = ca.Function("M", [graph.theta], [M])(model.theta(0.0))
+    scale = np.sqrt(np.abs(np.array(ca.diag(values), float).ravel()))
     if (scale == 0).any():
         return True
-    return bool(np.linalg.cond(values / np.outer(scale, scale)) > 1e12)
+    # singular values block by block: one matrix of all bodies would be far too large
+    largest = smallest = 1.0  # of blocks of size one
+    _, order, offsets = values.sparsity().scc()
+    for start, stop in itertools.pairwise(offsets):
+        if stop - start > 1:
+            at = order[start:stop]
+            block = np.array(values[at, at], float) / np.outer(scale[at], scale[at])
+            singular = np.linalg.svd(block, compute_uv=False)
+            largest, smallest = max(largest, singular[0]), min(smallest, singular[-1])
+    return not largest <= 1e12 * smallest
 
 
 def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) -> ProjectedSystem:

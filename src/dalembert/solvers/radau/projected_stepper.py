@@ -10,7 +10,7 @@ from dalembert.compile.system import CompiledSystem, part_of_jacobian
 from dalembert.errors import RedundantConstraints, SingularConfiguration
 from dalembert.model import Model
 from dalembert.solvers import status as codes
-from dalembert.solvers.implicit import differences_of
+from dalembert.solvers.implicit import LARGEST_LOOKED_AT, differences_of
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.radau import constraints
 from dalembert.solvers.radau.stepper import RadauStepper
@@ -108,8 +108,11 @@ class ProjectedStepper(RadauStepper):
         )
 
     def _dependent_rows(self, threshold: float) -> str:
-        """The rows that dominate the left null space of the first block that is deficient, by name; "" if none is."""
+        """The rows that dominate the left null space of the first block that is deficient, by name; "" if none is, or
+        if the blocks are too large to look at."""
         state, blocks = self.state, self.system.blocks
+        if self.system.n > LARGEST_LOOKED_AT:
+            return ""
         rows, columns = self.compiled.jacobian_pattern
         nonzeros = np.zeros(int(self.algebra.n_nonzeros))
         both = np.concatenate([state.x, state.x_dot])
