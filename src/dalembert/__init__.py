@@ -28,6 +28,7 @@ _HOME = {
     "formulate": "regularize",
     "simulate": "simulation",
     "Output": "simulation",
+    "Transition": "simulation",
     "Solution": "solution",
     "Dassl": "solvers",
     "Geoms": "solvers",

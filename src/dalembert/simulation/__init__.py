@@ -15,9 +15,8 @@ from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import consistent_initial_values
 from dalembert.simulation.arguments import positive, time_span, tolerance_arrays
+from dalembert.simulation.hybrid import Actions, Transition
 from dalembert.simulation.output import Output, Sampling
-from dalembert.simulation.profiling import watch
-from dalembert.simulation.run import Run, event_port
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
 
@@ -118,10 +117,10 @@ def simulate(
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
     clock = [time.perf_counter()]
-    system = options.system(model)
+    form = options.formulate(model)
     clock.append(time.perf_counter())
-    tolerances = tolerance_arrays(system.variables, rtol, atol)
-    sampling = Sampling(t_eval, t0, t1, system)
+    tolerances = tolerance_arrays(form.variables, rtol, atol)
+    sampling = Sampling(t_eval, t0, t1, form)
     step_limit = positive("max_step", max_step) or np.inf
     first = positive("first_step", first_step)
     if not isinstance(max_steps, int | np.integer) or max_steps < 1:
@@ -138,19 +137,24 @@ def simulate(
         **given,
     )
     clock.append(time.perf_counter())
+    from dalembert.simulation.events import EventHandler
+    from dalembert.simulation.loop import Loop
+    from dalembert.simulation.recorder import Recorder
+    from dalembert.simulation.segments import Limits, Segments
+
     event_list = as_events(events)
-    port = event_port(model, system, event_list)
-    samples = max((event.check_points for event in event_list), default=1)
-    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, samples)
-    run = Run(model, stepper, event_list, port, options, t0, t1, sampling, dense_output, tolerances)
+    segments = Segments(model, options, form, tolerances, Limits(step_limit, int(max_steps)), event_list)
+    recorder = Recorder(model, form, repr(options), t0, sampling, dense_output)
+    recorder.event_names = [event.name for event in event_list]
     if profile:
         clock.append(time.perf_counter())
         names = ("formulation", "initial values", "compilation and records")
-        run.preparation = dict(zip(names, np.diff(clock), strict=True))
-        run.monitor = watch(stepper)
-    run.bar = progress_bar(t0, t1) if progress else None
-    run.checkpoint = Path(checkpoint) if checkpoint is not None else None
-    return run.go(initial, first)
+        recorder.preparation = dict(zip(names, np.diff(clock), strict=True))
+        recorder.monitor = segments.current.stepper.watch()
+    recorder.bar = progress_bar(t0, t1) if progress else None
+    recorder.checkpoint = Path(checkpoint) if checkpoint is not None else None
+    handler = EventHandler(event_list, Actions(event_list), recorder, t0, t1)
+    return Loop(segments, handler, recorder, t0, t1).run(initial, first)
 
 
 def progress_bar(t0: float, t1: float) -> Callable[[float], None]:
@@ -175,4 +179,4 @@ def progress_bar(t0: float, t1: float) -> Callable[[float], None]:
     return update
 
 
-__all__ = ["Output", "simulate"]
+__all__ = ["Output", "Transition", "simulate"]

@@ -8,12 +8,11 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import hidden_constraints
 
-LEVELS = ("position", "velocity", "acceleration", "invariant")
 #: numbers held at once while mass matrices are evaluated
 CHUNK = 2_000_000
 #: a smaller pivot of the scaled mass matrix (squared: relative to 1) makes it singular
@@ -23,14 +22,9 @@ SINGULAR = 1e-7
 Values = Mapping[str, np.ndarray]
 
 
-def levels_of(model: Model) -> tuple[str, ...]:
-    """The levels at which a model has constraints."""
-    return LEVELS if isinstance(model, EquationsOfMotion) else ("constraints",)
-
-
 def constraint_residual(model: Model, level: str, t: np.ndarray, values: Values) -> np.ndarray:
     """The constraints' left-hand sides at N points, shape (N, rows)."""
-    levels = levels_of(model)
+    levels = model.residual_levels
     if level not in levels:
         raise OptionError(f"residual level: {explain_unknown(str(level), levels)} (one of {', '.join(levels)})")
     if level == "constraints":
@@ -54,7 +48,7 @@ def accelerations(model: Model, t: np.ndarray, values: Values) -> np.ndarray:
     Where M is singular this determines v' up to the null space of M; that part comes from g^II = 0 and h^I = 0, and is
     zero where these do not determine it either.
     """
-    if not isinstance(model, EquationsOfMotion):
+    if not model.mechanical:
         raise OptionError(f"accelerations exist for EquationsOfMotion only; this is a {type(model).__name__}")
     graph, hidden = model.graph, hidden_constraints(model)
     n = graph.size("v")
@@ -126,5 +120,5 @@ def _evaluate(model: Model, rows: ca.SX, t: np.ndarray, values: Values) -> np.nd
 
 
 def _thetas(model: Model, t: np.ndarray) -> np.ndarray:
-    """Parameters and inputs, a column for each time."""
-    return model.thetas(t) if model.inputs else np.repeat(model.theta()[:, None], len(t), axis=1)
+    """θ, a column for each time."""
+    return model.thetas(t)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, OptionError
 from dalembert.model import Model
+from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
 from dalembert.solution.events import EventLog
 from dalembert.solution.profile import Profile
 from dalembert.solution.state_view import StateView
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
 
 
 #: vectors without which residuals cannot be computed, by level
-NEEDED = {
-    "position": ("p", "s"),
-    "velocity": ("p", "v", "s"),
-    "invariant": ("p", "v", "s"),
-    "acceleration": ("p", "v", "r", "w", "s", "lam", "mu"),
-    "constraints": ("x",),
-}
+NEEDED = {level: FUNCTIONS[function].reads for level, function in RESIDUALS.items()}
 
 
 class Solution(StateView):

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model import KINDS
 from dalembert.model.namespace import explain_unknown
-
-#: what users see, in this order; further kinds (the multipliers η of a GGL formulation) are internal
-VISIBLE = (*KINDS, "x")
+from dalembert.model.vocabulary import VISIBLE
 
 
 class StateView:

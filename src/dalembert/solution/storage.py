@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, ModelError
 from dalembert.model import Model
+from dalembert.model.vocabulary import VOCABULARY, Role
 from dalembert.solution.events import EventLog, Occurrence
 from dalembert.solution.profile import Profile
 from dalembert.solution.statistics import Statistics
@@ -91,13 +92,14 @@ def _matching(model: Model, content: Mapping[str, Any], path: Path) -> Model:
     saved, kinds = content["names"], model.graph.vectors
     faults = []
     for kind in dict.fromkeys((*kinds, *saved)):
-        if kind in ("eta", "a"):  # belong to a formulation, not to the model
+        word = VOCABULARY.get(kind)
+        if word is not None and not word.visible:
             continue
         theirs, ours = tuple(saved.get(kind, ())), model.names(kind)
         if content["partial"] and set(theirs) <= set(ours):
             continue
         # a method may do without multipliers
-        if theirs != ours and (theirs or kind not in ("lam", "mu")):
+        if theirs != ours and (theirs or word is None or word.role is not Role.MULTIPLIER):
             faults.append(
                 f"{kind}: {', '.join(theirs) or 'none'} in the file, {', '.join(ours) or 'none'} in the model"
             )

@@ -16,18 +16,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
+from dalembert.kept import Slot
 from dalembert.linalg.protocol import ITERATION, LinearSolver, check_solver
 from dalembert.linalg.saddle.auto import AUTO
 from dalembert.linalg.saddle.sparse import Sparse
-from dalembert.model import ImplicitDAE, Model
+from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.linear_algebra import iteration_pattern
-from dalembert.solvers.method import Tolerances, one_of
+from dalembert.solvers.method import one_of
 from dalembert.solvers.radau.options import RadauOptions
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
-    from dalembert.compile.ports import Port
     from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import System
     from dalembert.solvers.radau.stepper import RadauStepper
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte")
 #: rows of the matrix from which sparse factors are quicker
 LARGE = 24
+ALGEBRAS: Slot[Memory] = Slot("linear algebras of Radau 5", most=2)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -60,9 +61,9 @@ class Radau5(RadauOptions):
         one_of("formulation", self.formulation, FORMULATIONS)
         check_solver("Radau5", self.linear_solver, ITERATION)
 
-    def system(self, model: Model) -> System:
+    def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
-        if isinstance(model, ImplicitDAE):
+        if not model.linear_in_rates:
             raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Radau5 cannot treat: take method=Dassl()")
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
         if system.constraints.numel() or system.residual.numel() != system.n:
@@ -73,24 +74,16 @@ class Radau5(RadauOptions):
             )
         return system
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> RadauStepper:
-        """Set up a run."""
+    def new_stepper(self, form: System, model: Model) -> RadauStepper:
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
-        compiled = compile_system(self.system(model))
+        compiled = compile_system(form)
+        pattern = iteration_pattern(compiled, LARGE, partial(_algebra, compiled))
         with announce():
             from dalembert.solvers.radau.stepper import RadauStepper
-        key = ("radau algebra", id(compiled), self.linear_solver)
-        with model.lock:
-            if key not in model.cache:
-                pattern = iteration_pattern(compiled, LARGE, partial(_algebra, compiled))
-                model.cache[key] = self.linear_solver.build(pattern)
-        control = self.control(tolerances, max_step, max_steps)
-        algebra = model.cache[key].fresh()
-        return RadauStepper(algebra, compiled, model, tolerances, control, events, samples, self.jacobian)
+        algebra = form.kept.get(ALGEBRAS, self.linear_solver, lambda: self.linear_solver.build(pattern))
+        return RadauStepper(self, compiled, algebra)
 
 
 def _algebra(compiled: CompiledSystem, solver: LinearSolver) -> Memory:
