@@ -38,7 +38,7 @@ FORMULATIONS = ("strangeness-free", "index1")
 #: residuals of constraints need not be corrected below this fraction of the absolute tolerance
 CORRECTED = 1e-3
 #: unknowns from which sparse factors are quicker
-LARGE = 100
+LARGE = 128
 ALGEBRAS: Slot[Memory] = Slot("linear algebras of GEOMS", most=8)
 
 

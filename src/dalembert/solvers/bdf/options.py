@@ -87,5 +87,6 @@ class BdfOptions(MethodOptions):
         pattern = iteration_pattern(compiled, LARGE, partial(self.algebra, compiled))
         with announce():
             run = self.driver()
-            algebra = form.kept.get(ALGEBRAS, (type(self), self.linear_solver), lambda: self.linear_solver.build(pattern))
+            key = type(self), self.linear_solver
+            algebra = form.kept.get(ALGEBRAS, key, lambda: self.linear_solver.build(pattern))
         return run(self, compiled, algebra)
