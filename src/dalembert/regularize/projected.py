@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -36,6 +37,18 @@ from dalembert.model import EquationsOfMotion
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
 from dalembert.regularize.system import System, places
+
+
+@dataclass(frozen=True)
+class ConstraintBlock:
+    """Constraints that are solved for some unknowns, those of the blocks before them being known."""
+
+    rows: np.ndarray  # of the residual
+    unknowns: np.ndarray
+    own: np.ndarray  # for each unknown the row of its own differential equation, or −1
+    splits: bool  # leaves directions free; otherwise it determines its unknowns, and redundancy their smallest values
+    directs: bool = False  # free multipliers are integrated along its rows
+    level: str = ""  # for messages: constraints are redundant on …
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,26 @@ class Blocks:
     P: np.ndarray  # p alone
     multipliers: np.ndarray  # λ and μ
     partitioned: bool  # p' = v, holonomic constraints alone, and neither w nor multipliers in forces and dynamics
+    selector: str = ""  # "image" where no differential equation belongs to an unknown; otherwise as the options say
+
+    @cached_property
+    def constraints(self) -> tuple[ConstraintBlock, ...]:
+        """In the order in which they are solved."""
+        own_z = np.full(len(self.Z), -1)
+        own_z[np.isin(self.Z, self.P)] = self.kinematic
+        of_z = ConstraintBlock(
+            self.F3, self.Z, own_z, splits=True,
+            level="position level, or the contact-point equations do not determine s",
+        )  # fmt: skip
+        of_v = ConstraintBlock(
+            self.F2, self.V, self.dynamic, splits=True, directs=bool(np.isin(self.free, self.multipliers).any()),
+            level="velocity level, or invariants follow from them",
+        )  # fmt: skip
+        of_y = ConstraintBlock(
+            self.F1, self.Y, np.full(len(self.Y), -1), splits=False,
+            level="acceleration level, or the auxiliary equations do not determine w",
+        )  # fmt: skip
+        return of_z, of_v, of_y
 
 
 @dataclass(frozen=True, eq=False)

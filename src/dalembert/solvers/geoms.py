@@ -145,6 +145,8 @@ class Geoms(RadauOptions):
         for name, only in (("algebraic", "lu"), ("differential", "lu"), ("selector", "every"), ("scaling", "rows")):
             if getattr(self, name) != only:
                 return f"{name}={getattr(self, name)!r} asks for dense blocks"
+        if blocks.selector:
+            return "its selectors need a basis of the null space, which is dense"
         if self.singular != "stop":
             return f"singular={self.singular!r} needs the singular values of dense blocks"
         if len(blocks.F4):

@@ -34,7 +34,7 @@ from dalembert.linalg.factors.sparse_lu import (
     substitute_sparse_complex,
 )
 from dalembert.solvers.bookkeeping import add
-from dalembert.solvers.radau.constraints import DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, NONE
+from dalembert.solvers.radau.constraints import DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, NONE, places
 from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 from dalembert.solvers.status import Count
 
@@ -74,7 +74,7 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
     # columns: variables (those of F1 only if they stand in the others' equations), ν, η; rows: each equation where its
     # variable stands among them, those of s for F3_sᵀ η = 0
     kept = np.setdiff1d(np.arange(n), blocks.Y) if apart else np.arange(n)
-    column_at = _places(kept, n)
+    column_at = places(kept, n)
     with_nu = len(free_multipliers) == 0
     n_nu = len(blocks.F2) if with_nu else 0
     nu, eta = len(kept) + np.arange(n_nu), len(kept) + n_nu + np.arange(len(blocks.F3))
@@ -90,8 +90,8 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
 
     j = np.flatnonzero((row_at[rows] >= 0) & (column_at[columns] >= 0))
     e = np.flatnonzero(row_at[e_rows] >= 0)
-    in_1, in_2, in_3 = (_places(r, m) for r in (blocks.F1, blocks.F2, blocks.F3))
-    in_Y, in_V, in_Z = (_places(c, n) for c in (blocks.Y, blocks.V, blocks.Z))
+    in_1, in_2, in_3 = (places(r, m) for r in (blocks.F1, blocks.F2, blocks.F3))
+    in_Y, in_V, in_Z = (places(c, n) for c in (blocks.Y, blocks.V, blocks.Z))
     a1 = np.flatnonzero((in_1[rows] >= 0) & (in_Y[columns] >= 0))
     a2 = np.flatnonzero((in_2[rows] >= 0) & (in_V[columns] >= 0))
     a3 = np.flatnonzero(in_3[rows] >= 0)
@@ -117,7 +117,7 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
     def triplets(where: np.ndarray, local_row: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray([where, local_row[rows[where]], columns[where]], dtype=np.int64)
 
-    places = dict(
+    entries = dict(
         j=pairs(j, j_to), border=pairs(border, border_to), e=pairs(e + len(rows), e_to), a1=pairs(a1, a1_to),
         a2=pairs(own, a2_to), a2_border=pairs(own, a2_border), a3=pairs(a3, a3_to), a3_border=pairs(a3, a3_border),
         f1=triplets(f1, in_1), f2=triplets(f2, in_2),
@@ -133,8 +133,8 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
         ALGEBRA,
         dict(
             **addresses, own=0, state=0, nonzeros=np.zeros(len(rows) + len(e_rows)), real=real, complex=both,
-            first=first, second=second, third=third, row_of=row_of, column_of=column_of, **places,
-            **{f"n_{name}": entries.shape[1] for name, entries in places.items()}, unit2=unit2, unit3=unit3,
+            first=first, second=second, third=third, row_of=row_of, column_of=column_of, **entries,
+            **{f"n_{name}": found.shape[1] for name, found in entries.items()}, unit2=unit2, unit3=unit3,
             **{name: np.ascontiguousarray(a, dtype=np.int64) for name, a in (
                 ("c1_row", blocks.F1), ("c2_row", blocks.F2), ("c3_row", blocks.F3), ("Y", blocks.Y), ("V", blocks.V),
                 ("Z", blocks.Z))},
@@ -155,12 +155,6 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
 
 #: pivots of G Gᵀ carry rounding errors of this size: what is smaller is zero
 LEAST = 1e-14
-
-
-def _places(members: np.ndarray, size: int) -> np.ndarray:
-    out = np.full(size, -1)
-    out[members] = np.arange(len(members))
-    return out
 
 
 def _wide(rows: np.ndarray, columns: np.ndarray, r: int, c: int, threshold: float) -> tuple:
