@@ -226,6 +226,15 @@ class Model:
             raise ModelError(f"model '{self.name}' cannot be changed like this", faults)
         return variant
 
+    def with_discrete(self, values: np.ndarray) -> Model:
+        """A variant with these values of the discrete variables, in their order."""
+        if not self.graph.discrete or np.array_equal(values, self.graph.discrete_values):
+            return self
+        variant = copy.copy(self)
+        variant.graph = copy.copy(self.graph)
+        variant.graph.discrete = dict(zip(self.discrete_names, map(float, values), strict=True))
+        return variant
+
     @property
     def theta_layout(self) -> ThetaLayout:
         """Where parameters, discrete variables and inputs stand in `theta`."""

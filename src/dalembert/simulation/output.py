@@ -17,8 +17,9 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.model.namespace import explain_unknown
+from dalembert.model.vocabulary import VOCABULARY
 from dalembert.options import Options, require
-from dalembert.regularize.form import INTERNAL, Form
+from dalembert.regularize.form import Form
 from dalembert.simulation.arguments import output_times
 
 #: output times of one run at most
@@ -165,7 +166,7 @@ class Sampling:
 
 def _columns(components: tuple[str, ...], form: Form) -> np.ndarray:
     """Columns of x, in order."""
-    slices = {kind: part for kind, part in form.slices.items() if kind not in INTERNAL}
+    slices = {kind: part for kind, part in form.slices.items() if VOCABULARY[kind].visible}
     places = {form.variables[i]: [i] for part in slices.values() for i in range(*part.indices(form.n))}
     places |= {kind: list(range(*part.indices(form.n))) for kind, part in slices.items() if kind not in places}
     columns: set[int] = set()

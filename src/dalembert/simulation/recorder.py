@@ -14,7 +14,7 @@ from dalembert.regularize import InitialValues
 from dalembert.simulation.output import Sampling
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
-from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
+from dalembert.solution import EventLog, Occurrence, SegmentInfo, Solution, Statistics, Trajectory
 
 if TYPE_CHECKING:
     from dalembert.compile.monitor import Monitor
@@ -41,10 +41,12 @@ class Recorder:
         self._points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
         self._restarts: list[int] = []
         self._restart_x: list[np.ndarray] = []
+        self._segments: list[SegmentInfo] = []
 
     def begin(self, segment: Segment, x: np.ndarray, initial: InitialValues) -> None:
         """At the start, where the first segment has the unknowns x."""
-        self.segment, self.initial = segment, initial
+        self.initial = initial
+        self._enter(segment, self.t0)
         self.reached, self.x, self._start_x = self.t0, x, x.copy()
         self._begun = self._last_save = time.perf_counter()
         if self.monitor is not None:
@@ -75,12 +77,18 @@ class Recorder:
 
     def jump(self, segment: Segment, x: np.ndarray) -> None:
         """The state is x from here on, in the layout of a segment, which may be another one."""
-        self.segment, self.x = segment, x.copy()
+        self._enter(segment, self.reached)
+        self.x = x.copy()
         after = self.sampling.kept(segment.in_whole(x, self.form.n)).copy()
         self._restarts.append(self.steps)
         self._restart_x.append(after)
         if self._points and self._points[-1][0][-1:].tolist() == [self.reached]:
             self._points[-1][1][-1] = after  # as in dense output: right after the jump
+
+    def _enter(self, segment: Segment, t: float) -> None:
+        self.segment = segment
+        active = None if segment.active is None else tuple(sorted(segment.active))
+        self._segments.append(SegmentInfo(t, active, segment.model.discrete))
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
         """A root of an event function."""
@@ -113,7 +121,7 @@ class Recorder:
             trajectory=trajectory, stats=Statistics(**counters, seconds=time.perf_counter() - self._begun),
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
             parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
-            partial=sampling.columns is not None,
+            partial=sampling.columns is not None, segments=self._segments,
             profile=profile(self.monitor, self.preparation) if self.monitor is not None else None,
         )  # fmt: skip
         if self.checkpoint is not None and status != "running":

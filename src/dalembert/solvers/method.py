@@ -92,6 +92,9 @@ class Stepper(Protocol):
     def limit_first_step(self, h: float) -> None:
         """Shorten the step that `start` has chosen."""
 
+    def set_discrete(self, model: Model) -> None:
+        """Go on with a variant of the run's model that has other values of its discrete variables."""
+
     def advance(self) -> int:
         """Take steps until something happens; returns one of the codes in `status`."""
 

@@ -11,6 +11,7 @@ from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, OptionError, SimulationError
+from dalembert.model import Model
 from dalembert.regularize.form import Form
 from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import new_scan
@@ -67,6 +68,11 @@ class KernelStepper:
             self.scan = new_scan(self.form, spec.events, spec.samples)
             self._seen_by = (spec.events, spec.samples)
         self.link(spec)
+
+    def set_discrete(self, model: Model) -> None:
+        self.model = model
+        fixed = model.theta_layout.fixed
+        self._theta[fixed] = model.theta()[fixed]
 
     def link(self, spec: RunSpec) -> None:
         """Write into the records what belongs to this run: tolerances, limits, addresses of each other."""
