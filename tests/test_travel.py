@@ -16,7 +16,7 @@ import pytest
 import dalembert as da
 import travellers
 from dalembert.model import Model
-from dalembert.model.travel import pack_function
+from dalembert.model.travel import ARRIVED, pack_function
 from dalembert.solvers import METHODS
 
 CATALOGUE = da.problems.catalogue() | da.problems.catalogue_quasi_linear() | da.problems.catalogue_singular()
@@ -129,6 +129,49 @@ def test_variants_travel_together():
     first, second, again = sent((first, second, first))
     assert first is again
     assert (first.parameters["L"], second.parameters["L"]) == (1.0, 2.0)
+
+
+def test_what_comes_again_is_prepared_once():
+    """As the tasks of a sweep, of which each brings its model along."""
+    model = da.problems.andrews().model
+    first, second = (sent(model.replace(parameters={"torque": torque})) for torque in (0.033, 0.03))
+    assert first.kept is second.kept
+    assert (first.parameters["torque"], second.parameters["torque"]) == (0.033, 0.03)
+    assert da.formulate(first, "index2") is da.formulate(second, "index2")
+    start = da.problems.andrews().start()
+    for twin in (first, second):
+        own = da.simulate(model.replace(parameters=twin.parameters), (0, 0.005), **start)
+        np.testing.assert_array_equal(da.simulate(twin, (0, 0.005), **start).x, own.x)
+
+
+def test_what_differs_is_prepared_apart():
+    def spring(**options):
+        return da.EquationsOfMotion(
+            **dict(p=["x"], mass=[1.0], force=lambda s: [-s.k * s.x], parameters={"k": 1.0}) | options
+        )
+
+    others = [
+        {"p": ["y"], "force": lambda s: [-s.k * s.y]},  # a name
+        {"force": lambda s: [-2 * s.k * s.x]},  # a constant
+        {"parameters": {"k": 1.0, "c": 2.0}},
+        {"discrete": {"on": 1.0}},
+        {"discrete": {"on": 2.0}},
+        {"inputs": {"end": 1.0}},
+        {"autonomous": True},
+    ]
+    twins = [sent(spring(**other)) for other in ({}, *others)]
+    assert len({id(twin.kept) for twin in twins}) == len(twins)
+
+
+def test_models_with_python_functions_are_prepared_apart(springs):
+    assert sent(springs).kept is not sent(springs).kept
+
+
+def test_few_arrivals_are_kept():
+    for k in range(20):
+        model = da.EquationsOfMotion(p=["x"], mass=[1.0], force=lambda s, k=k: [-(k + 1.5) * s.x])
+        assert sent(model).names("p") == ("x",)
+    assert len(ARRIVED._models) <= 8
 
 
 def test_locks_and_compiled_code_stay_behind():

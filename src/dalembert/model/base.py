@@ -17,9 +17,11 @@ from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.theta import ThetaLayout
-from dalembert.model.travel import Shared
+from dalembert.model.travel import ARRIVED, Shared
 from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, select
 
+#: attributes of a model that hold what was derived from it
+STORES = ("kept", "cache", "lock")
 #: whether no function of a model contains the time itself
 THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
@@ -119,11 +121,17 @@ class Model(Shared):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what was derived from it."""
-        return {name: value for name, value in dict(self.__dict__).items() if name not in ("kept", "cache", "lock")}
+        return {name: value for name, value in dict(self.__dict__).items() if name not in STORES}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of models that come again and again (tasks of a sweep), what was derived for the first serves all."""
         self.__dict__.update(state)
+        known = ARRIVED.get(self.graph.digest)
+        if type(known) is type(self) and known.graph.t is self.graph.t:  # the same symbols
+            self.__dict__.update({name: getattr(known, name) for name in STORES})
+            return
         self._keep_nothing()
+        ARRIVED.put(self.graph.digest, self)
 
     def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any) -> list[str]:
         """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""

@@ -8,6 +8,7 @@ downstream treats both kinds alike.
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,13 +20,13 @@ from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction
 from dalembert.model.namespace import Namespace
 from dalembert.model.theta import ThetaLayout
-from dalembert.model.travel import Shared, carried, pack_expressions, unpack_expressions
+from dalembert.model.travel import ARRIVED, Shared, carried, pack_expressions, unpack_expressions
 from dalembert.model.vocabulary import VOCABULARY, Role
 
 #: Symbols of a graph besides those of its vectors
 SYMBOLS = ("t", "a", "dx", "u", "du", "ddu", "parameter_symbols", "discrete_symbols")
 #: What a graph makes of these
-DERIVED = ("theta", "time", "changing", "_parameter_values")
+DERIVED = ("theta", "time", "changing", "_parameter_values", "digest")
 #: Variables that a sample point for untraceable functions gets, one set per try.
 SAMPLES = (0.31, -0.47, 1.13)
 
@@ -63,6 +64,8 @@ class Graph(Shared):
     functions: dict[str, ModelFunction] = field(default_factory=dict)
     externals: dict[tuple[str, str], External] = field(default_factory=dict)
     promises: frozenset[str] = frozenset()  # "autonomous", "constant mass": for functions that cannot be traced
+    #: of a graph that came from elsewhere: what it has in common with others of the same model, by hash
+    digest: str | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.t = ca.SX.sym("t")
@@ -92,26 +95,38 @@ class Graph(Shared):
         state = {name: value for name, value in dict(self.__dict__).items() if name not in (*DERIVED, *SYMBOLS)}
         functions = {role: replace(f, python=carried(f.python, f.role)) for role, f in self.functions.items()}
         traced = [role for role, f in functions.items() if f.traced]
+        symbols = [*(getattr(self, name) for name in SYMBOLS), *self.symbol.values()]
         state |= {
             "symbol": tuple(self.symbol),
             "functions": {role: replace(f, sx=None) for role, f in functions.items()},
             "traced": traced,
             "externals": {},
             "casadi": ca.__version__,
-            "expressions": pack_expressions(
-                [
-                    *(getattr(self, name) for name in SYMBOLS),
-                    *self.symbol.values(),
-                    *(functions[role].sx for role in traced),
-                ]
-            ),
+            "expressions": pack_expressions([*symbols, *(functions[role].sx for role in traced)]),
         }
         return state
 
+    def _digest(self, state: dict[str, Any]) -> str | None:
+        """Hash of all but the parameters' values; None if Python functions, which cannot be compared, belong to it."""
+        functions = state["functions"]
+        if type(self) is not Graph or len(state["traced"]) < len(functions):
+            return None
+        shapes = {name: value.shape for name, value in state["parameters"].items()}
+        others = (*(state[name] for name in ("vectors", "inputs", "discrete", "casadi")), sorted(state["promises"]))
+        content = repr((others, shapes, [(role, f.shape, f.ndim) for role, f in functions.items()]))
+        return hashlib.sha256(content.encode() + state["expressions"]).hexdigest()
+
     def __setstate__(self, state: dict[str, Any]) -> None:
+        digest = self._digest(state)
+        known = ARRIVED.get(digest)
+        if known is not None:  # a variant of a model that is here already
+            self.__dict__.update(known.graph.__dict__)
+            self.parameters = state["parameters"]
+            return
         kinds, traced = state.pop("symbol"), state.pop("traced")
         expressions = iter(unpack_expressions(state.pop("expressions"), state.pop("casadi")))
         self.__dict__.update(state)
+        self.digest = digest
         for name in SYMBOLS:
             setattr(self, name, next(expressions))
         self.symbol = {kind: next(expressions) for kind in kinds}

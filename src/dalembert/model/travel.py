@@ -8,7 +8,9 @@ reference where they can be imported, else by value where cloudpickle is install
 from __future__ import annotations
 
 import pickle
+import threading
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -16,6 +18,36 @@ import casadi as ca
 
 from dalembert.errors import ModelError
 from dalembert.model.functions import describe
+
+
+class Arrivals:
+    """The last models that came from elsewhere, by the digest of their graphs.
+
+    Each task of a sweep brings its model along. Without this, formulations would be derived anew for each of them.
+    """
+
+    def __init__(self, most: int = 8):
+        self._most = most
+        self._lock = threading.Lock()
+        self._models: OrderedDict[str, Any] = OrderedDict()
+
+    def get(self, digest: str | None) -> Any:
+        """The model, or None."""
+        with self._lock:
+            if digest in self._models:
+                self._models.move_to_end(digest)
+            return self._models.get(digest)
+
+    def put(self, digest: str | None, model: Any) -> None:
+        if digest is None:
+            return
+        with self._lock:
+            self._models[digest] = model
+            while len(self._models) > self._most:
+                self._models.popitem(last=False)
+
+
+ARRIVED = Arrivals()
 
 
 class Shared:
