@@ -97,13 +97,19 @@ def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
     """
     with model.lock:
         if "hidden" not in model.cache:
-            derived = derive(model)
-            model.cache["hidden"] = _with_own(model, derived)
+            model.cache["hidden"] = _with_own(model, derive(model))
         return model.cache["hidden"]
 
 
 def derive(model: EquationsOfMotion) -> HiddenConstraints:
-    """The hidden constraints as the derivatives say, whatever the user gave."""
+    """The hidden constraints as the derivatives say, whatever the user gave; derived once."""
+    with model.lock:
+        if "derived" not in model.cache:
+            model.cache["derived"] = _derive(model)
+        return model.cache["derived"]
+
+
+def _derive(model: EquationsOfMotion) -> HiddenConstraints:
     graph = model.graph
     Z = graph.value("kinematics")
     rates = flow(graph)
