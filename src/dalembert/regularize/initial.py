@@ -281,11 +281,10 @@ class _Start:
             if lost.all():
                 break
             residual, J = function(z)
-            met = holds(residual, J, z, roundings)
-            if iteration >= PATIENCE and not met.all():
-                met |= rounding_seen(function, z, residual, J)
-            if unique and met.all():
-                break
+            if iteration >= PATIENCE and unique:
+                met = holds(residual, J, z, roundings)
+                if met.all() or (met | rounding_seen(function, z, residual, J)).all():
+                    break
         else:
             guilty = names[int(np.argmax(np.abs(residual) / equilibrated(J)[1]))]
             raise InconsistentInitialValues(

@@ -178,15 +178,16 @@ def decompose(A: Matrix) -> Any:
 
 
 class Dense:
-    """A square matrix, its rank, and solutions. The rank is that of A with scaled rows and columns: units do not matter.
+    """A square matrix, its rank, and solutions.
 
-    `columns` are the scales of the unknowns.
+    The rank is that of A with scaled rows and columns, so that units do not matter; `columns` are the scales of the unknowns.
     """
 
     def __init__(self, A: np.ndarray):
-        self.rows, self.columns = scales(A)
         self.n = self.rank = len(A)
-        self._B = A * self.rows[:, None] * self.columns
+        B, self._rows = equilibrated(A)
+        self.columns = column_scales(np.abs(B).max(axis=0, initial=0))
+        self._B = B * self.columns
         # NumPy's inverse keeps hold of the interpreter where SciPy's factorizations let go: threads would queue up
         try:
             self._inverse = np.linalg.inv(self._B)
@@ -200,7 +201,7 @@ class Dense:
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """x with A x = b; if there is none, the smallest of those that come nearest."""
-        c = b * self.rows
+        c = b / self._rows
         if self._inverse is None:
             return self._smallest(c)
         y = (self._inverse * c).sum(axis=1)
@@ -217,10 +218,15 @@ class Dense:
     def spread(self, size: np.ndarray) -> np.ndarray:
         """|A⁻¹| size: how far errors of these sizes in the equations can move the solution."""
         if self._inverse is not None:
-            return self.columns * (np.abs(self._inverse) * (size * self.rows)).sum(axis=1)
+            return self.columns * (np.abs(self._inverse) * (size / self._rows)).sum(axis=1)
         rank = self.rank
         inverse = self._V[:rank].T @ (self._U[:, :rank].T / self._S[:rank, None])
-        return self.columns * (np.abs(inverse) @ (size * self.rows))
+        return self.columns * (np.abs(inverse) @ (size / self._rows))
+
+
+def column_scales(largest: np.ndarray) -> np.ndarray:
+    """Powers of two near the reciprocals of the largest entries: scaling with them rounds nothing."""
+    return np.exp2(-np.rint(np.log2(np.where(largest > 0, largest, 1.0))))
 
 
 def scales(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -228,14 +234,22 @@ def scales(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rows, columns = np.ones(len(A)), np.ones(A.shape[1])
     size = np.abs(A)
     for _ in range(SCALINGS):
-        r, c = near_root(size.max(axis=1, initial=0)), near_root(size.max(axis=0, initial=0))
+        r, c = _near_root(size.max(axis=1, initial=0)), _near_root(size.max(axis=0, initial=0))
         rows, columns, size = rows * r, columns * c, size * r[:, None] * c
     return rows, columns
 
 
-def near_root(largest: np.ndarray) -> np.ndarray:
+def _near_root(largest: np.ndarray) -> np.ndarray:
     """A power of two near 1/√largest; 1 for zero."""
     return np.exp2(-np.rint(0.5 * np.log2(np.where(largest > 0, largest, 1.0))))
+
+
+def left_null_space(A: np.ndarray, rank: float) -> np.ndarray:
+    """Columns of length one that span it; singular values below `rank` × the largest, of A scaled, count as zero."""
+    rows, columns = scales(A)
+    U, S, _ = np.linalg.svd(A * rows[:, None] * columns)
+    N = U[:, int((rank * S.max(initial=1e-300) < S).sum()) :] * rows[:, None]
+    return N / np.sqrt((N * N).sum(axis=0))
 
 
 def null_space_names(A: Matrix, names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import bmat, csc_matrix, diags, eye
 from scipy.sparse.linalg import MatrixRankWarning, SuperLU, splu
 
-from dalembert.regularize.newton import LARGEST_CONDITION, SCALINGS, near_root
+from dalembert.regularize.newton import LARGEST_CONDITION, column_scales
 
 #: δ, in units of the largest row of J Jᵀ
 REGULARIZATION = 1e-12
@@ -59,9 +59,10 @@ class Sparse:
     """As `newton.Dense`, for a sparse matrix: rank n, or n − 1 for every smaller one."""
 
     def __init__(self, A: csc_matrix):
-        self._A, self.n = A, A.shape[0]
-        self.rows, self.columns = _scales(A)
-        self._B = csc_matrix(diags(self.rows) @ A @ diags(self.columns))
+        self.n = A.shape[0]
+        self._A, self._rows = equilibrated(A)
+        self.columns = column_scales(abs(self._A).max(axis=0).toarray().ravel())
+        self._B = csc_matrix(self._A @ diags(self.columns))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", MatrixRankWarning)
@@ -74,34 +75,22 @@ class Sparse:
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """x with A x = b; if there is none, the smallest of those that come nearest."""
+        c = b / self._rows
         if self._factors is None:
-            A, scale = equilibrated(self._A)
-            return minimum_norm(A, b / scale)
-        c = b * self.rows
+            return minimum_norm(self._A, c)
         y = self._factors.solve(c)
         return self.columns * (y + self._factors.solve(c - self._B @ y))  # one refinement
 
     def spread(self, size: np.ndarray) -> np.ndarray:
         """|A⁻¹| size, about: what errors of these sizes with random signs do to the solution, a few times."""
-        found = np.zeros(self.n)
+        found, size = np.zeros(self.n), size / self._rows
         for signs in np.random.default_rng(0).choice([-1.0, 1.0], (SAMPLES, self.n)):
             if self._factors is None:
-                A, scale = equilibrated(self._A)
-                moved = minimum_norm(A, signs * size / scale)
+                moved = minimum_norm(self._A, signs * size)
             else:
-                moved = self.columns * self._factors.solve(signs * size * self.rows)
+                moved = self.columns * self._factors.solve(signs * size)
             found = np.maximum(found, np.abs(moved))
         return found
-
-
-def _scales(A: csc_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """As `newton.scales`."""
-    rows, columns = np.ones(A.shape[0]), np.ones(A.shape[1])
-    size = abs(A)
-    for _ in range(SCALINGS):
-        r, c = (near_root(size.max(axis=axis).toarray().ravel()) for axis in (1, 0))
-        rows, columns, size = rows * r, columns * c, diags(r) @ size @ diags(c)
-    return rows, columns
 
 
 def _condition(A: csc_matrix, factors: SuperLU) -> float:

@@ -1,7 +1,7 @@
 """Consistent start values, quickly: a compiled kernel for the ordinary case, `consistent_initial_values` for the rest.
 
 The kernel (`start_kernel`) serves equations of motion of moderate size whose functions could be traced. Whenever
-anything is irregular, from a misspelled argument to redundant constraints, it is left to the Python implementation, whose
+anything is irregular, from a misspelled argument to redundant constraints, it is left to the Python implementation:
 answers, warnings and errors are the same as without the kernel.
 """
 

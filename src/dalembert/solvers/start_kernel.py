@@ -1,8 +1,8 @@
-"""Start values of equations of motion in one call: what `regularize.initial` does, where nothing is out of the ordinary.
+"""Start values of equations of motion in one call: what `regularize.initial` does, as long as nothing is unusual.
 
 Residuals that are nothing but rounding leave the given values as they are; others are corrected by minimum-norm
-Gauss-Newton steps; accelerations, auxiliary variables and multipliers follow from a square system. Whatever is irregular
-is left to Python, which finds the answer or the words for its failure: see the reasons to return below.
+Gauss-Newton steps; accelerations, auxiliary variables and multipliers follow from a square system. Whatever is
+irregular is left to Python, which finds the answer or the words for its failure: see the reasons to return below.
 """
 
 import math
@@ -310,25 +310,27 @@ def accelerations(st, port, t):
         load(out, at, n, st.acceleration_nz, rows, columns, J, n, n, n)
         if decompose(J, B, r, c, pivots, work, n) != FOUND:
             return RANK
+        met = False
         for _ in range(REFINEMENTS):
             newton_step(B, r, c, pivots, F, step, n)
             for j in range(n):
                 x[unknowns[j]] += step[j]
-            # what is left of the linearized equations
-            for i in range(n):
-                total = out[at + i]
-                for j in range(n):
-                    total += J[i, j] * (x[unknowns[j]] - z[j])
-                F[i] = total
-            if holds(F, J, x, unknowns, n, n, roundings):
+            if st.affine == 0:
+                if call_port(port, t, x.ctypes.data, theta.ctypes.data, out.ctypes.data) != 0:
+                    return NOT_FINITE
+                for i in range(n):
+                    F[i] = out[at + i]
+                load(out, at, n, st.acceleration_nz, rows, columns, J, n, n, n)
+            else:
+                for i in range(n):
+                    total = out[at + i]
+                    for j in range(n):
+                        total += J[i, j] * (x[unknowns[j]] - z[j])
+                    F[i] = total
+            met = holds(F, J, x, unknowns, n, n, roundings)
+            if met or st.affine == 0:
                 break
-        if st.affine == 0:
-            if call_port(port, t, x.ctypes.data, theta.ctypes.data, out.ctypes.data) != 0:
-                return NOT_FINITE
-            for i in range(n):
-                F[i] = out[at + i]
-            load(out, at, n, st.acceleration_nz, rows, columns, J, n, n, n)
-        if holds(F, J, x, unknowns, n, n, roundings):
+        if met:
             return FOUND
         if st.affine != 0:
             return NO_CONVERGENCE
@@ -336,14 +338,42 @@ def accelerations(st, port, t):
 
 
 @device
-def judge(x, start, at, n, mode, rtol, atol, correction):
-    """The largest relative change of n values, or −1 if it calls for a warning or an error."""
-    for i in range(at, at + n):
+def corrections(st, port, t, mode, s_given):
+    """Contact points for the positions as they are, then positions with contact points, then velocities."""
+    at = 0
+    for problem in range(3):
+        m, nz, n_used = st.position_m, st.position_nz, st.n_s + st.n_p
+        rows, columns, unknowns = st.position_rows, st.position_columns, st.position_unknowns
+        m_used = m
+        if problem == 0:
+            m_used, n_used = st.n_s, st.n_s
+            if mode == TRUST and s_given:
+                continue
+        elif mode == TRUST:
+            return FOUND
+        elif problem == 2:
+            at = m + nz
+            m, nz, n_used = st.velocity_m, st.velocity_nz, st.n_v
+            rows, columns, unknowns = st.velocity_rows, st.velocity_columns, st.velocity_unknowns
+            m_used = m
+        status = correct(
+            st, port, t, at, m, nz, ivec(rows, nz), ivec(columns, nz), ivec(unknowns, n_used), m_used, n_used
+        )
+        if status != FOUND:
+            return status
+    return FOUND
+
+
+@device
+def judge(x, start, n, mode, rtol, atol):
+    """The largest relative change of positions and velocities; infinite if mode "check" forbids it."""
+    correction = 0.0
+    for i in range(n):
         change = abs(x[i] - start[i])
         if mode == CHECK and change > atol + rtol * abs(start[i]):
-            return -1.0
+            return np.inf
         correction = max(correction, change / (1.0 + abs(start[i])))
-    return correction if correction <= NOTEWORTHY else -1.0
+    return correction
 
 
 @device
@@ -369,29 +399,14 @@ def start_kernel(record, port, inputs, t, mode, given, rtol, atol):
             return NOT_FINITE
     if call_port(port, t, x.ctypes.data, theta.ctypes.data, out.ctypes.data) != 0:
         return NOT_FINITE
-    m, nz = st.position_m, st.position_nz
-    rows, columns = ivec(st.position_rows, nz), ivec(st.position_columns, nz)
-    unknowns = ivec(st.position_unknowns, n_s + n_p)
-    if n_s > 0 and not (mode == TRUST and given & GIVEN_S):
-        status = correct(st, port, t, 0, m, nz, rows, columns, unknowns, n_s, n_s)
-        if status != FOUND:
-            return status
+    status = corrections(st, port, t, mode, given & GIVEN_S)
+    if status != FOUND:
+        return status
     st.correction = 0.0
     if mode != TRUST:
-        status = correct(st, port, t, 0, m, nz, rows, columns, unknowns, m, n_s + n_p)
-        if status != FOUND:
-            return status
-        at, m, nz = m + nz, st.velocity_m, st.velocity_nz
-        rows, columns = ivec(st.velocity_rows, nz), ivec(st.velocity_columns, nz)
-        status = correct(st, port, t, at, m, nz, rows, columns, ivec(st.velocity_unknowns, n_v), m, n_v)
-        if status != FOUND:
-            return status
-        correction = judge(x, start, 0, n_p, mode, rtol, atol, 0.0)
-        if correction >= 0.0:
-            correction = judge(x, start, n_p, n_v, mode, rtol, atol, correction)
-        if correction < 0.0:
+        st.correction = judge(x, start, n_p + n_v, mode, rtol, atol)
+        if st.correction > NOTEWORTHY:
             return LARGE_CORRECTION
-        st.correction = correction
     status = accelerations(st, port, t)
     if status != FOUND:
         return status
