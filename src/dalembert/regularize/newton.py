@@ -180,7 +180,8 @@ def decompose(A: Matrix) -> Any:
 class Dense:
     """A square matrix, its rank, and solutions.
 
-    The rank is that of A with scaled rows and columns, so that units do not matter; `columns` are the scales of the unknowns.
+    The rank is that of A with scaled rows and columns, so that units do not matter. `columns` are the scales of the
+    unknowns.
     """
 
     def __init__(self, A: np.ndarray):
@@ -212,7 +213,8 @@ class Dense:
         x = self.columns * (V[:rank].T @ ((U[:, :rank].T @ c) / S[:rank]))
         if rank < self.n:  # smallest as the user counts, not as scaled
             free, _ = np.linalg.qr(self.columns[:, None] * V[rank:].T)
-            x = x - free @ (free.T @ x)
+            for _ in range(2):  # once leaves rounding of what was taken away
+                x = x - free @ (free.T @ x)
         return x
 
     def spread(self, size: np.ndarray) -> np.ndarray:
