@@ -79,10 +79,8 @@ def large(rods: int) -> None:
 
 def main() -> None:
     start.start_values(da.problems.pendulum().model, 0.0, {"p0": [1.0, 0.0]})  # loads the kernel
-    head = (
-        f"{'µs a call':16}{'Python':>10}{'kernel':>10}{'restart':>10}{'ratio':>8}{'difference':>12}{'prepare ms':>11}"
-    )
-    print(head)
+    columns = f"{'Python':>10}{'kernel':>10}{'restart':>10}{'ratio':>8}{'difference':>12}{'prepare ms':>11}"
+    print(f"{'µs a call':16}{columns}")
     for name in PROBLEMS:
         small(name)
     large(1000 if "--quick" in sys.argv else 10_000)

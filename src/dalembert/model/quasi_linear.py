@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -11,7 +11,20 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
-from dalembert.model.namespace import RESERVED_QUASI_LINEAR
+from dalembert.model.travel import carried
+
+
+class Diagonal:
+    """A function for a diagonal as one for the matrix; messages name the user's."""
+
+    def __init__(self, function: Callable[[Any], Any]):
+        self.__wrapped__ = function
+
+    def __call__(self, s: Any) -> np.ndarray:
+        return np.diag(np.ravel(self.__wrapped__(s)))
+
+    def __reduce__(self) -> tuple:
+        return Diagonal, (carried(self.__wrapped__, "leading"),)
 
 
 class QuasiLinearDAE(Model):
@@ -27,7 +40,7 @@ class QuasiLinearDAE(Model):
         k, one value for each row of E.
     constraints : callable, optional
         h. With as many equations in all as unknowns the DAE is square; more make it overdetermined.
-    parameters, inputs : mappings
+    parameters, inputs, discrete : mappings
         As in `EquationsOfMotion`.
 
     Examples
@@ -42,7 +55,9 @@ class QuasiLinearDAE(Model):
     QuasiLinearDAE('model': 3 unknowns, 3 equations)
     """
 
-    reserved = RESERVED_QUASI_LINEAR
+    state_kinds = readable_kinds = start_kinds = ("x",)
+    residual_levels = ("constraints",)
+    own_formulation = "quasi-linear"
 
     def __init__(
         self,
@@ -53,9 +68,10 @@ class QuasiLinearDAE(Model):
         constraints: Any = None,
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
+        discrete: Mapping[str, float] | None = None,
         name: str = "model",
     ):
-        faults = self._begin_dae(name, x, parameters, inputs)
+        faults = self._begin_dae(name, x, parameters, inputs, discrete)
         graph, n = self.graph, self.graph.size("x")
         if rhs is None:
             faults.append("rhs= is missing: give a function of the namespace s, or an array")
@@ -117,10 +133,7 @@ class QuasiLinearDAE(Model):
                     # zeros become structural: an algebraic equation is one whose row is empty
                     function = ModelFunction("leading", (n, n), 2, ca.sparsify(ca.diag(ca.vec(function.sx))))
                 else:
-                    diagonal = function.python
-                    function = ModelFunction(
-                        "leading", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason
-                    )
+                    function = ModelFunction("leading", (n, n), 2, None, Diagonal(function.python), function.reason)
             elif function.traced:
                 function = ModelFunction("leading", function.shape, 2, ca.sparsify(function.sx))
         if function.shape != (rows, n):

@@ -24,6 +24,7 @@ from dalembert.errors import (
     warn_user,
 )
 from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
+from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.newton import (
     ITERATIONS,
     ROUNDINGS,
@@ -39,7 +40,6 @@ from dalembert.regularize.newton import (
 )
 from dalembert.regularize.start_problems import start_problems
 from dalembert.regularize.start_values import given_values
-from dalembert.regularize.system import System
 
 MODES = ("correct", "check", "trust")
 #: a relative change of a given start value beyond this is worth a warning
@@ -139,18 +139,6 @@ def _start(model: Model, t0: float, start: dict, known: set, mode: str, rtol: fl
     return _Start(model, t0, start, known, mode, rtol, atol).solve()
 
 
-def start_vectors(system: System, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
-    """x and x' of a formulation from consistent values of the model."""
-    x, x_dot = np.zeros(system.n), np.zeros(system.n)
-    for kind, part in system.slices.items():
-        if kind in initial.values:
-            x[part] = initial.values[kind]
-    for kind, rate in {"p": "p_dot", "v": "a", "r": "r_dot", "x": "x_dot"}.items():
-        if kind in system.slices:
-            x_dot[system.slices[kind]] = initial.values[rate]
-    return x, x_dot
-
-
 def _relative_change(before: np.ndarray, after: np.ndarray) -> float:
     return float(np.max(np.abs(after - before) / (1 + np.abs(before)), initial=0.0))
 
@@ -166,16 +154,14 @@ class _Start:
         self.theta = model.theta(t)
         self.problems = start_problems(model)
         self.values = {kind: start[kind].copy() for kind in KINDS}
-        names = {kind: model.names(kind) for kind in KINDS}
+        orders = {
+            "position": (("s", None), ("lam", None)),
+            "velocity": (("lam", "velocity"), ("mu", None)),
+            "acceleration": (("v", None), ("w", None), ("lam", "acceleration"), ("mu", "acceleration")),
+        }
         self.equations = {
-            "position": [f"contact-point equation of '{n}'" for n in names["s"]]
-            + [f"holonomic constraint '{n}'" for n in names["lam"]],
-            "velocity": [f"holonomic constraint '{n}' on velocity level" for n in names["lam"]]
-            + [f"nonholonomic constraint '{n}'" for n in names["mu"]],
-            "acceleration": [f"equation of motion of '{n}'" for n in names["v"]]
-            + [f"auxiliary equation of '{n}'" for n in names["w"]]
-            + [f"holonomic constraint '{n}' on acceleration level" for n in names["lam"]]
-            + [f"nonholonomic constraint '{n}' on acceleration level" for n in names["mu"]],
+            problem: [name for kind, level in order for name in equation_names(kind, model.names(kind), level)]
+            for problem, order in orders.items()
         }
 
     def solve(self) -> InitialValues:

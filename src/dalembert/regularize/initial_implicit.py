@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
+from dalembert.kept import Slot
 from dalembert.model.implicit import ImplicitDAE
 from dalembert.model.opaque import OpaqueEvaluator
 from dalembert.regularize.newton import (
@@ -23,6 +24,7 @@ from dalembert.regularize.newton import (
 if TYPE_CHECKING:
     from dalembert.model.graph import Graph
 
+FUNCTION: Slot[Callable] = Slot("start values of an implicit DAE", most=1)
 ITERATIONS = 60
 #: iterations after which it is asked whether residuals are rounding errors
 PATIENCE = 4
@@ -131,11 +133,8 @@ def _evaluate(function: Callable, t: float, x: np.ndarray, dx: np.ndarray, theta
 
 def _function(model: ImplicitDAE) -> Callable:
     """F, F_x, F_x', F_t (with the inputs' rates), and which derivatives occur."""
-    with model.lock:
-        if "initial" not in model.cache:
-            traced = model.graph.functions["residual"].traced
-            model.cache["initial"] = _of_graph(model.graph) if traced else _by_differences(model.graph)
-        return model.cache["initial"]
+    make = _of_graph if model.graph.functions["residual"].traced else _by_differences
+    return model.kept.get(FUNCTION, None, lambda: make(model.graph))
 
 
 def _of_graph(graph: Graph) -> ca.Function:

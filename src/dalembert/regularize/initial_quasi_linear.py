@@ -6,10 +6,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
+from dalembert.kept import Slot
 from dalembert.model import QuasiLinearDAE
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.kinematics import first, jacobian
 from dalembert.regularize.newton import equilibrated, left_null_space, minimum_norm_step, nearest_solution
+
+FUNCTION: Slot[tuple[PointFunction, NullSpace]] = Slot("start values of a quasi-linear DAE", most=1)
 
 
 def quasi_linear_start(
@@ -61,18 +64,19 @@ class NullSpace:
 
 def _function(model: QuasiLinearDAE) -> tuple[PointFunction, NullSpace]:
     """E, k, k_x, h, h_x, and the partial derivatives of k and h by time."""
-    with model.lock:
-        if "initial" not in model.cache:
-            graph = model.graph
-            outputs = [graph.value("leading"), graph.value("rhs"), jacobian(graph, "rhs", "x")]
-            if model.n_constraints:
-                outputs += [graph.value("constraints"), jacobian(graph, "constraints", "x")]
-            else:
-                outputs += [ca.SX(0, 1), ca.SX(0, graph.size("x"))]
-            outputs.append(first(graph, "rhs", {}))
-            outputs.append(first(graph, "constraints", {}) if model.n_constraints else ca.SX(0, 1))
-            model.cache["initial"] = PointFunction(model, outputs), NullSpace()
-        return model.cache["initial"]
+    return model.kept.get(FUNCTION, None, lambda: (PointFunction(model, _outputs(model)), NullSpace()))
+
+
+def _outputs(model: QuasiLinearDAE) -> list[ca.SX]:
+    graph = model.graph
+    outputs = [graph.value("leading"), graph.value("rhs"), jacobian(graph, "rhs", "x")]
+    if model.n_constraints:
+        outputs += [graph.value("constraints"), jacobian(graph, "constraints", "x")]
+    else:
+        outputs += [ca.SX(0, 1), ca.SX(0, graph.size("x"))]
+    outputs.append(first(graph, "rhs", {}))
+    outputs.append(first(graph, "constraints", {}) if model.n_constraints else ca.SX(0, 1))
+    return outputs
 
 
 def _algebraic(

@@ -10,11 +10,13 @@ from functools import cached_property
 
 import casadi as ca
 
+from dalembert.kept import Slot
 from dalembert.model import KINDS, EquationsOfMotion
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import jacobian
 from dalembert.regularize.hidden import HiddenConstraints, derive, hidden_constraints
 
+PROBLEMS: Slot[StartProblems] = Slot("problems of start values", most=1)
 #: unknowns of the last problem besides a
 OTHERS = ("w", "lam", "mu")
 
@@ -110,7 +112,4 @@ class StartProblems:
 
 def start_problems(model: EquationsOfMotion) -> StartProblems:
     """Those of a model, set up once."""
-    with model.lock:
-        if "initial" not in model.cache:
-            model.cache["initial"] = StartProblems(model)
-        return model.cache["initial"]
+    return model.kept.get(PROBLEMS, None, lambda: StartProblems(model))

@@ -17,11 +17,14 @@ from dalembert.compile.kernel import announce
 from dalembert.compile.memory import Memory
 from dalembert.compile.start import CompiledStart, compile_start
 from dalembert.compile.system import input_port
+from dalembert.kept import Pool, Slot
 from dalembert.model import KINDS, EquationsOfMotion, Model
 from dalembert.regularize import InitialValues, consistent_initial_values
 
 #: records of a model that are kept for further calls: one for each thread that asks at the same time
 SPARE = 8
+
+PREPARED: Slot[Prepared | None] = Slot("start values by a kernel", most=1)
 
 _MODES = {"correct": 0, "check": 1, "trust": 2}
 
@@ -57,15 +60,12 @@ def start_values(
 
 def _prepared(model: Model) -> Prepared | None:
     """The kernel's side of a model, made once; None if there is none."""
-    try:
-        return model.cache["start kernel"]
-    except KeyError:
-        pass
-    with model.lock:
-        if "start kernel" not in model.cache:
-            compiled = compile_start(model) if isinstance(model, EquationsOfMotion) else None
-            model.cache["start kernel"] = Prepared(model, compiled) if compiled is not None else None
-        return model.cache["start kernel"]
+    return model.kept.get(PREPARED, None, lambda: _prepare(model))
+
+
+def _prepare(model: Model) -> Prepared | None:
+    compiled = compile_start(model) if model.mechanical else None
+    return Prepared(model, compiled) if compiled is not None else None
 
 
 class Prepared:
@@ -77,7 +77,7 @@ class Prepared:
 
         self._kernel, self._port = start_kernel.start_kernel, compiled.port
         self._record = _record(model, compiled, start_kernel.RECORD)
-        self._spare: list[_Run] = []
+        self._spare: Pool[_Run] = Pool(SPARE)
         sizes = {kind: model.graph.size(kind) for kind in KINDS}
         #: for every argument: its place, its length, and its bit in what the kernel is told
         self._places = {
@@ -91,15 +91,11 @@ class Prepared:
         self, model: Model, t0: float, given: Mapping[str, Any], mode: str, rtol: float, atol: float
     ) -> InitialValues | None:
         """Start values, or None if Python has to look at it."""
-        try:
-            run = self._spare.pop()
-        except IndexError:
-            run = _Run(self._record.fresh())
+        run = self._spare.take(None) or _Run(self._record.fresh())
         try:
             return self._solve(run, model, t0, given, mode, rtol, atol)
         finally:
-            if len(self._spare) < SPARE:
-                self._spare.append(run)
+            self._spare.give_back(None, run)
 
     def _solve(
         self, run: _Run, model: Model, t0: float, given: Mapping[str, Any], mode: str, rtol: float, atol: float
@@ -142,7 +138,6 @@ class _Run:
     def __init__(self, memory: Memory):
         self._memory, self.record = memory, memory.record
         self.x, self._theta = memory.x, memory.theta
-        self._n_parameters = int(memory.n_parameters)
 
     @property
     def correction(self) -> float:
@@ -150,14 +145,14 @@ class _Run:
 
     def set_theta(self, model: Model, t: float) -> int:
         """Bring parameters and inputs to those of a model; returns the address of a port for the inputs, or 0."""
-        if not model.inputs:
-            self._theta[:] = model.graph.parameter_values
+        theta, graph, layout = self._theta, model.graph, model.theta_layout
+        theta[layout.parameters], theta[layout.discrete] = graph.parameter_values, graph.discrete_values
+        if not layout.n_inputs:
             return 0
         port = input_port(model)
         if port.backend == "python":  # its exceptions are for Python to handle
-            self._theta[:] = model.theta(t)
+            theta[layout.inputs] = model.input_values(t).ravel()
             return 0
-        self._theta[: self._n_parameters] = model.graph.parameter_values
         return port.address
 
 
@@ -186,7 +181,7 @@ def _record(model: EquationsOfMotion, compiled: CompiledStart, dtype: np.dtype) 
         {
             **arrays,
             **{f"n_{kind}": size for kind, size in sizes.items()},
-            "correction": 0.0, "n_x": n_x, "n_theta": n_theta, "n_parameters": n_theta - 3 * len(model.inputs),
+            "correction": 0.0, "n_x": n_x, "n_theta": n_theta, "n_fixed": model.theta_layout.n_fixed,
             "n_out": compiled.port.n_out, "position_m": position_m, "position_nz": len(compiled.position[0]),
             "velocity_m": velocity_m, "velocity_nz": len(compiled.velocity[0]), "acceleration_n": n,
             "acceleration_nz": len(compiled.acceleration[0]), "affine": int(compiled.affine),

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.compile.kernel import call_port, device, kernel
 from dalembert.compile.memory import ivec, layout, mat, reference, vec
-from dalembert.linalg import lu
+from dalembert.linalg.factors import lu
 
 i8, u8, f8 = nb.int64, nb.uint64, nb.float64
 
@@ -49,7 +49,7 @@ RECORD = layout(
     ],
     reals=["correction"],
     wholes=[
-        "n_x", "n_theta", "n_parameters", "n_out", "n_p", "n_v", "n_r", "n_w", "n_s", "n_lam", "n_mu", "position_m",
+        "n_x", "n_theta", "n_fixed", "n_out", "n_p", "n_v", "n_r", "n_w", "n_s", "n_lam", "n_mu", "position_m",
         "position_nz", "velocity_m", "velocity_nz", "acceleration_n", "acceleration_nz", "affine", "late_rates",
     ],
 )  # fmt: skip
@@ -394,7 +394,7 @@ def start_kernel(record, port, inputs, t, mode, given, rtol, atol):
         if not np.isfinite(x[i]):
             return NOT_FINITE
     if inputs != 0:
-        u = theta[st.n_parameters :]
+        u = theta[st.n_fixed :]
         if call_port(inputs, t, x.ctypes.data, x.ctypes.data, u.ctypes.data) != 0:
             return NOT_FINITE
     if call_port(port, t, x.ctypes.data, theta.ctypes.data, out.ctypes.data) != 0:
