@@ -135,3 +135,16 @@ def test_untraceable_events_leave_the_model_as_it_is():
     assert model.graph.functions == functions
     assert not model.graph.externals
     assert model.time_acts_through_inputs
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("off", [0, 1, -1, 3, -5, 20])
+def test_actions_at_the_very_end(method, off):
+    """Up to some rounding errors before or after it: carried out or not, but nothing fails."""
+    end = 1.0
+    at = end + off * np.spacing(end)
+    event = da.Event(lambda s: s.t - at, action=lambda s: {"y0_dot": 7.0}, name="late")
+    sol = da.simulate(balls(1), (0, end), p0=[1.0], method=method, events=event, t_eval=[0.5, end])
+    assert sol.t.tolist() == [0.5, end]
+    assert sol.v[-1, 0] == pytest.approx(7.0 if len(sol.events) else -G, abs=1e-6)
+    assert len(sol.events) == (off <= 0)

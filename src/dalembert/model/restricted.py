@@ -29,7 +29,7 @@ def restricted(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfM
     known = model.kept.get(RESTRICTED, active, lambda: _build(model, active))
     variant = copy.copy(known)  # with the parameters and inputs that the model has now
     variant.graph = copy.copy(known.graph)
-    variant.graph.parameters = model.graph.parameters
+    variant.graph.parameters, variant.graph.discrete = model.graph.parameters, model.graph.discrete
     variant._inputs = model._inputs
     return variant
 

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from dalembert.kept import Kept
+from dalembert.model.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
     from dalembert.model import Model
     from dalembert.regularize.initial import InitialValues
 
-#: vectors that belong to a form, not to the model
-INTERNAL = ("eta", "a")
-#: what x' is called among consistent values of the model, by the vector whose rate it is
-RATES = {"p": "p_dot", "v": "a", "r": "r_dot", "x": "x_dot"}
-
 
 class Form:
     """Base of `System` (implicit methods) and `DescriptorForm` (half-explicit methods), frozen dataclasses.
 
-    The unknowns x consist of vectors of the model (p, v, …) and of those of the form itself (`INTERNAL`). Forms are
-    compared by identity: two of them are never taken for each other, and what is compiled for one is kept with it.
+    The unknowns x consist of vectors of the model (p, v, …) and of those of the form itself (η, v'). Forms are compared
+    by identity: two of them are never taken for each other, and what is compiled for one is kept with it.
     """
 
     model: Model
@@ -38,23 +35,25 @@ class Form:
         # one lock for a model and all that is made of it: its graph grows while forms are made
         object.__setattr__(self, "kept", Kept(self.model.kept.lock))
 
-    @property
+    @cached_property
     def n(self) -> int:
+        """How many unknowns there are."""
         return self.x.numel()
 
     def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
         """x and x' from consistent values of the model."""
         x, x_dot, values = np.zeros(self.n), np.zeros(self.n), initial.values
         for kind, part in self.slices.items():
+            rate = VOCABULARY[kind].rate
             if kind in values:
                 x[part] = values[kind]
-            if kind in RATES:
-                x_dot[part] = values[RATES[kind]]
+            if rate is not None:
+                x_dot[part] = values[rate]
         return x, x_dot
 
     def vectors(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The model's own vectors in x, as copies."""
-        return {kind: x[part].copy() for kind, part in self.slices.items() if kind not in INTERNAL}
+        return {kind: x[part].copy() for kind, part in self.slices.items() if VOCABULARY[kind].visible}
 
     def places_in(self, other: Form) -> np.ndarray | None:
         """For every unknown its number in another form, −1 where that has none; None if they agree."""

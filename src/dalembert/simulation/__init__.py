@@ -14,7 +14,7 @@ from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import consistent_initial_values
-from dalembert.simulation.arguments import positive, time_span, tolerance_arrays
+from dalembert.simulation.arguments import positive, time_span, tolerances_for
 from dalembert.simulation.hybrid import Actions, Transition
 from dalembert.simulation.output import Output, Sampling
 from dalembert.solution import Solution
@@ -45,6 +45,7 @@ def simulate(
     events: Any = None,
     parameters: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
+    discrete: Mapping[str, Any] | None = None,
     dense_output: bool = True,
     progress: bool = False,
     checkpoint: str | Path | None = None,
@@ -75,8 +76,8 @@ def simulate(
     max_steps : int
         Steps (also rejected ones) before giving up.
     events : Event, function, or sequence of those
-    parameters, inputs : mappings, optional
-        Other values than the model's, without recompilation.
+    parameters, inputs, discrete : mappings, optional
+        Other values than the model's, without recompilation; those of discrete variables are start values.
     dense_output : bool
         Keep the polynomials between the steps; without them and with t_eval, memory stays small.
     progress : bool
@@ -114,12 +115,14 @@ def simulate(
     options = resolve_method(method)
     t0, t1 = time_span(t_span)
     model = model.replace(parameters, inputs)
+    if discrete is not None:
+        model = model.with_discrete(model.discrete_values(discrete))
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
     clock = [time.perf_counter()]
     form = options.formulate(model)
     clock.append(time.perf_counter())
-    tolerances = tolerance_arrays(form.variables, rtol, atol)
+    tolerances = tolerances_for(form, rtol, atol)
     sampling = Sampling(t_eval, t0, t1, form)
     step_limit = positive("max_step", max_step) or np.inf
     first = positive("first_step", first_step)

@@ -23,6 +23,8 @@ RESTARTS, RESTARTS_AT_ONCE = 8, 4
 ROOM = 64
 #: roots this many units in the last place apart, or this fraction of the step, come together
 SIMULTANEOUS, OF_STEP = 64, 1e-12
+#: a stretch of so many units in the last place cannot be divided into steps
+INDIVISIBLE = 1024
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ class EventHandler:
 
     # -- the last step ---------------------------------------------------------------------------------------------
 
-    def handle(self, segment: Segment, t: float, h: float, c: np.ndarray) -> Stop | None:
-        """Deal with the roots in the last step. None: nothing stops there, and the step has been kept."""
+    def handle(self, segment: Segment, t: float, h: float, c: np.ndarray, end: float) -> Stop | None:
+        """Deal with the roots in the last step before `end`. None: nothing stops there, and the step has been kept."""
         from dalembert.compile.kernel import announce
 
         with announce():
@@ -98,7 +100,7 @@ class EventHandler:
                 counts[root.number] += 1
                 self.recorder.occurred(*self._projected_root(segment, t, h, c, root), root.number, root.direction)
                 continue
-            at, x, a = self._step_to_root(segment, t, h, c, root)
+            at, x, a = self._step_to_root(segment, t, h, c, root, end)
             slack = SIMULTANEOUS * np.spacing(max(abs(t), abs(h))) / abs(h) + OF_STEP
             together = self._together(roots[k:], slack, segment, at, _point(segment, x, a))
             for one in together:
@@ -180,7 +182,9 @@ class EventHandler:
             before, s = abs(change), s + change
         return t + s * h, x, a
 
-    def _step_to_root(self, segment: Segment, t: float, h: float, c: np.ndarray, root: Root) -> tuple:
+    def _step_to_root(
+        self, segment: Segment, t: float, h: float, c: np.ndarray, root: Root, end: float
+    ) -> tuple:
         """Repeat the step so that it ends at the root: dense output is less accurate than the method itself.
 
         Returns the time, the state and the accelerations there; the step has been kept.
@@ -192,6 +196,10 @@ class EventHandler:
         kept: tuple[Any, ...] = (np.array([at]), np.array([h * (1 + s)]), shortened(c, s)[None])
         if abs(at - t_before) <= SIMULTANEOUS * np.spacing(max(abs(t_before), abs(at))):
             return t_before, x_before.copy(), _acceleration(segment, c, -1.0, h)  # no step is that short
+        rest = INDIVISIBLE * np.spacing(max(abs(at), abs(end)))
+        if t == end and abs(t - at) <= rest:
+            recorder.keep(np.array([t]), np.array([h]), c[None])
+            return t, c[0].copy(), _acceleration(segment, c, 0.0, h)
         if stepper.interpolates:  # to the accuracy of its steps; and has no history to lose
             recorder.keep(*kept)
             return float(at), kept[2][0, 0], _acceleration(segment, c, s, h)
@@ -221,8 +229,12 @@ class EventHandler:
                 if small or not 0 < (at + correction - t_before) / h < 1.5:
                     break
                 at += correction
+                if (at - end) * h > 0:  # what lies beyond may be another model: inputs jump there
+                    at = end
         finally:
             stepper.counts[:] = counts  # the detour is not part of the method's statistics
+        if abs(kept[0][-1] - end) <= rest:
+            kept[0][-1] = end
         recorder.keep(*kept)
         return float(kept[0][-1]), kept[2][-1, 0], _acceleration(segment, kept[2][-1], 0.0, kept[1][-1])
 

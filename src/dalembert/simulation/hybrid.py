@@ -60,13 +60,15 @@ class HybridState:
 
     def namespace(self) -> Any:
         """The namespace `s` that users' functions take."""
-        theta = self.model.theta(self.t)
+        theta = self.model.theta(self.t, self.discrete)
         return self.model.graph.numbers(tuple(self.model.graph.vectors), {}, self.t, self.vectors, theta)
 
     def changed(self, transition: Transition, by: str) -> HybridState:
         """The state after a transition; `by` says for messages who asked for it."""
         vectors = {kind: value.copy() for kind, value in self.vectors.items()}
+        discrete = self.discrete.copy()
         places = {name: (kind, i) for kind in vectors for i, name in enumerate(self.model.names(kind))}
+        places |= {name: ("discrete", i) for i, name in enumerate(self.model.discrete_names)}
         if not isinstance(transition.values, Mapping):
             raise SimulationError(f"{by} must return a mapping of names to values, not {transition.values!r}")
         for name, value in transition.values.items():
@@ -78,7 +80,7 @@ class HybridState:
                 raise SimulationError(f"{by} sets '{name}' to {value!r} at t = {self.t:.9g}")
             if name in places:
                 kind, i = places[name]
-                vectors[kind][i] = float(new.reshape(()))
+                (discrete if kind == "discrete" else vectors[kind])[i] = float(new.reshape(()))
             elif name in vectors:
                 if new.shape != vectors[name].shape:
                     raise SimulationError(
@@ -87,7 +89,7 @@ class HybridState:
                 vectors[name][:] = new
             else:
                 raise SimulationError(f"{by}: {explain_unknown(name, [*places, *vectors])}")
-        return replace(self, vectors=vectors, active=self._active(transition.active, by))
+        return replace(self, vectors=vectors, discrete=discrete, active=self._active(transition.active, by))
 
     def _active(self, wanted: Collection[str] | None, by: str) -> frozenset[str] | None:
         if wanted is None:

@@ -67,6 +67,7 @@ class Loop:
         state = "finished" if finished_by is None else f"terminated by event '{finished_by}'"
         solution = recorder.solution(state, f"reached t = {recorder.reached:.9g}")
         self.segments.release()
+        recorder.finish()
         return solution
 
     def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
@@ -121,7 +122,7 @@ class Loop:
             else:
                 self._keep(t, h, c)
             if reason == status.EVENT:
-                stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1])
+                stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1], end)
                 self._remember(t[-1:], c[-1:, 0])
                 if stop is not None and self._respond(stop, end):
                     return True
@@ -142,7 +143,9 @@ class Loop:
         segments, model, t = self.segments, self.model, stop.t
         before = segments.current
         if any(map(self.events.responder.answers, stop.numbers)):
-            state = HybridState(model, t, before.vectors(stop.x, model), np.zeros(0), before.active)
+            state = HybridState(
+                model, t, before.vectors(stop.x, model), before.model.graph.discrete_values, before.active
+            )
             state, since_last = self.events.respond(stop, state)
             segment = segments.switch(state)
             x, x_dot = segment.consistent(t, state.vectors, "correct")

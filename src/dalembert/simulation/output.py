@@ -17,8 +17,9 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.model.namespace import explain_unknown
+from dalembert.model.vocabulary import VOCABULARY
 from dalembert.options import Options, require
-from dalembert.regularize.form import INTERNAL, Form
+from dalembert.regularize.form import Form
 from dalembert.simulation.arguments import output_times
 
 #: output times of one run at most
@@ -87,11 +88,14 @@ class Output(Options):
         return f"Output({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
 
+EVERY_STEP = Output()
+
+
 class Sampling:
     """The output times of one run: known from the start, or found step by step; and the columns that are kept."""
 
     def __init__(self, wanted: Any, t0: float, t1: float, form: Form):
-        output = wanted if isinstance(wanted, Output) else Output(times=wanted)
+        output = wanted if isinstance(wanted, Output) else EVERY_STEP if wanted is None else Output(times=wanted)
         self.t0, self.t1 = t0, t1
         self.direction = 1.0 if t1 >= t0 else -1.0
         self.per_step, self.max_spacing = output.per_step, output.max_spacing
@@ -165,7 +169,7 @@ class Sampling:
 
 def _columns(components: tuple[str, ...], form: Form) -> np.ndarray:
     """Columns of x, in order."""
-    slices = {kind: part for kind, part in form.slices.items() if kind not in INTERNAL}
+    slices = {kind: part for kind, part in form.slices.items() if VOCABULARY[kind].visible}
     places = {form.variables[i]: [i] for part in slices.values() for i in range(*part.indices(form.n))}
     places |= {kind: list(range(*part.indices(form.n))) for kind, part in slices.items() if kind not in places}
     columns: set[int] = set()

@@ -14,7 +14,7 @@ from dalembert.regularize import InitialValues
 from dalembert.simulation.output import Sampling
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
-from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
+from dalembert.solution import EventLog, Occurrence, Profile, SegmentInfo, Solution, Statistics, Trajectory
 
 if TYPE_CHECKING:
     from dalembert.compile.monitor import Monitor
@@ -41,10 +41,12 @@ class Recorder:
         self._points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
         self._restarts: list[int] = []
         self._restart_x: list[np.ndarray] = []
+        self._segments: list[SegmentInfo] = []
 
     def begin(self, segment: Segment, x: np.ndarray, initial: InitialValues) -> None:
         """At the start, where the first segment has the unknowns x."""
-        self.segment, self.initial = segment, initial
+        self.initial = initial
+        self._enter(segment, self.t0)
         self.reached, self.x, self._start_x = self.t0, x, x.copy()
         self._begun = self._last_save = time.perf_counter()
         if self.monitor is not None:
@@ -75,12 +77,18 @@ class Recorder:
 
     def jump(self, segment: Segment, x: np.ndarray) -> None:
         """The state is x from here on, in the layout of a segment, which may be another one."""
-        self.segment, self.x = segment, x.copy()
+        self._enter(segment, self.reached)
+        self.x = x.copy()
         after = self.sampling.kept(segment.in_whole(x, self.form.n)).copy()
         self._restarts.append(self.steps)
         self._restart_x.append(after)
         if self._points and self._points[-1][0][-1:].tolist() == [self.reached]:
             self._points[-1][1][-1] = after  # as in dense output: right after the jump
+
+    def _enter(self, segment: Segment, t: float) -> None:
+        self.segment = segment
+        active = None if segment.active is None else tuple(sorted(segment.active))
+        self._segments.append(SegmentInfo(t, active, segment.model.discrete))
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
         """A root of an event function."""
@@ -92,6 +100,10 @@ class Recorder:
         self.occurrences.append(
             Occurrence(t=float(t), name=self.event_names[number], number=number, direction=direction, state=state)
         )
+
+    def finish(self) -> None:
+        """Nothing more will come: let go what a result does not need."""
+        self.segment = self.bar = self.monitor = None
 
     def report(self) -> None:
         """Progress bar and checkpoint."""
@@ -105,20 +117,29 @@ class Recorder:
 
     def solution(self, status: str, message: str) -> Solution:
         """Everything up to now."""
-        sampling, counters = self.sampling, self.segment.stepper.counters
-        slices, names = sampling.layout(self.form)
-        trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
-        solution = Solution(
-            model=self.model, method=self.method, formulation=self.form.formulation, slices=slices, names=names,
-            trajectory=trajectory, stats=Statistics(**counters, seconds=time.perf_counter() - self._begun),
-            events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
-            parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
-            partial=sampling.columns is not None,
-            profile=profile(self.monitor, self.preparation) if self.monitor is not None else None,
-        )  # fmt: skip
-        if self.checkpoint is not None and status != "running":
+        counters, seconds = self.segment.stepper.counters, time.perf_counter() - self._begun
+        measured = profile(self.monitor, self.preparation) if self.monitor is not None else None
+        if status == "running":  # the recorder goes on
+            return Solution(**self._content(status, message, counters, seconds, measured))
+        solution = Solution.later(lambda: self._content(status, message, counters, seconds, measured))
+        if self.checkpoint is not None:
             solution.save(self.checkpoint)
         return solution
+
+    def _content(
+        self, status: str, message: str, counters: dict[str, int], seconds: float, measured: Profile | None
+    ) -> dict[str, Any]:
+        """The arguments of a `Solution`."""
+        sampling = self.sampling
+        slices, names = sampling.layout(self.form)
+        trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
+        return dict(
+            model=self.model, method=self.method, formulation=self.form.formulation, slices=slices, names=names,
+            trajectory=trajectory, stats=Statistics(**counters, seconds=seconds),
+            events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
+            parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
+            partial=sampling.columns is not None, segments=self._segments, profile=measured,
+        )  # fmt: skip
 
     def _trajectory(self, n: int) -> tuple[Trajectory, np.ndarray | None]:
         sampling = self.sampling

@@ -7,18 +7,19 @@ of the whole model is where solutions are recorded; each other form knows where 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.compile.events import event_port, traced_events
 from dalembert.errors import SimulationError
-from dalembert.model import EquationsOfMotion, ImplicitDAE, Model
+from dalembert.model import Model
 from dalembert.model.event import Event
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues, consistent_initial_values
 from dalembert.regularize.form import Form
+from dalembert.regularize.half_explicit import MULTIPLIERS
 from dalembert.simulation.hybrid import HybridState
 from dalembert.solvers.method import MethodOptions, RunSpec, Stepper, Tolerances
 
@@ -60,18 +61,17 @@ class Segment:
 
     def consistent(self, t: float, vectors: Mapping[str, np.ndarray], mode: str) -> tuple[np.ndarray, np.ndarray]:
         """x and x' at t from vectors of the model, made consistent with what is in force here."""
-        given: dict[str, Any] = {f"{kind}0": value for kind, value in vectors.items() if kind not in ("lam", "mu")}
-        if isinstance(self.model, ImplicitDAE):
-            given["dx0"] = self.stepper.x_dot.copy()  # tells where to look for the next ones
-        return self.form.start(consistent_initial_values(self.model, t, mode=mode, **given))
+        model = self.model
+        given: dict[str, Any] = {f"{kind}0": vectors[kind] for kind in model.settable_kinds if kind in vectors}
+        # the last derivatives tell where to look for the next ones
+        given |= {f"{kind}0": self.stepper.x_dot.copy() for kind in model.given_rates}
+        return self.form.start(consistent_initial_values(model, t, mode=mode, **given))
 
     def after_breakpoint(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Restart values: states stay, multipliers and accelerations may jump."""
         vectors = self.form.vectors(self.stepper.x)
-        if not isinstance(self.model, EquationsOfMotion):
-            return self.consistent(t, vectors, "correct")
-        vectors.pop("w", None)
-        return self.consistent(t, vectors, "trust")
+        kept = {kind: vectors[kind] for kind in self.model.continuous_kinds if kind in vectors}
+        return self.consistent(t, kept, self.model.restart_mode)
 
     def acceleration(self, x_dot: np.ndarray) -> np.ndarray | None:
         """v' in x'; None if there are no velocities."""
@@ -84,7 +84,7 @@ class Segment:
         vectors = {}
         for kind, names in whole.graph.vectors.items():
             vectors[kind] = own.get(kind, np.zeros(0))
-            if self.active is not None and kind in ("lam", "mu"):
+            if self.active is not None and kind in MULTIPLIERS:
                 known = dict(zip(self.model.names(kind), vectors[kind], strict=True))
                 vectors[kind] = np.array([known.get(name, 0.0) for name in names])
         return vectors
@@ -119,7 +119,7 @@ class Segments:
         model, form, tolerances = self.model, self.form, self.tolerances
         places = None
         if active is not None:
-            if not isinstance(model, EquationsOfMotion):
+            if not model.mechanical:
                 raise SimulationError("constraints can be released in EquationsOfMotion only")
             model = restricted(model, active)
             form = self.options.formulate(model)
@@ -139,10 +139,15 @@ class Segments:
 
     def switch(self, state: HybridState) -> Segment:
         """The segment for a state; counters go on in it."""
-        before, self.current = self.current, self.of(state.active)
-        if self.current is not before:
-            self.current.stepper.counts[:] = before.stepper.counts
-        return self.current
+        before, segment = self.current, self.of(state.active)
+        if segment.stepper is not before.stepper:
+            segment.stepper.counts[:] = before.stepper.counts
+        model = segment.model.with_discrete(state.discrete)
+        if model is not segment.model:
+            segment.stepper.set_discrete(model)
+            segment = self._known[state.active] = replace(segment, model=model)
+        self.current = segment
+        return segment
 
     def release(self) -> None:
         """Give the steppers back."""

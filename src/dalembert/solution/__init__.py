@@ -2,9 +2,10 @@
 
 from dalembert.solution.events import EventLog, Occurrence
 from dalembert.solution.profile import Profile
+from dalembert.solution.segments import SegmentInfo
 from dalembert.solution.solution import Solution
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trajectory import Trajectory
 
-__all__ = ["EventLog", "Occurrence", "Profile", "Solution", "StateView", "Statistics", "Trajectory"]
+__all__ = ["EventLog", "Occurrence", "Profile", "SegmentInfo", "Solution", "StateView", "Statistics", "Trajectory"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from dalembert.model import Model
 from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
 from dalembert.solution.events import EventLog
 from dalembert.solution.profile import Profile
+from dalembert.solution.segments import SegmentInfo, segment_at
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trajectory import Trajectory
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 #: vectors without which residuals cannot be computed, by level
 NEEDED = {level: FUNCTIONS[function].reads for level, function in RESIDUALS.items()}
+
+#: the vectors whose equations are the rows of a residual, where constraints can be released
+ROWS = {"position": ("s", "lam"), "velocity": ("lam", "mu"), "acceleration": ("lam", "mu")}
+
+_COMPLETING = threading.RLock()
 
 
 class Solution(StateView):
@@ -61,6 +68,8 @@ class Solution(StateView):
         Whether only some components were kept.
     profile : Profile, optional
         Where the time went; ``simulate(..., profile=True)`` asks for it.
+    segments : sequence of SegmentInfo, optional
+        Stretches of time between jumps, if constraints in force or discrete variables have changed.
 
     Examples
     --------
@@ -95,6 +104,7 @@ class Solution(StateView):
         initial: Mapping[str, Any] | None = None,
         partial: bool = False,
         profile: Profile | None = None,
+        segments: Sequence[SegmentInfo] = (),
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -102,7 +112,10 @@ class Solution(StateView):
         if t_eval is not None and trajectory.dense:
             t = t_eval[trajectory.covers(t_eval)]
             x = trajectory(t)
-        super().__init__(t, x, slices, names, partial)
+        self.segments = tuple(segments) or (SegmentInfo(trajectory.interval[0]),)
+        self._direction = -1.0 if trajectory.interval[1] < trajectory.interval[0] else 1.0
+        self._numbers = self._segment_at(t, repeated=t_eval is None)
+        super().__init__(t, x, slices, names, partial, self._discrete_at(self._numbers))
         self.model = model
         self.method = method
         self.formulation = formulation
@@ -116,6 +129,28 @@ class Solution(StateView):
         self.initial = dict(initial or {})
         self.profile = profile
 
+    @classmethod
+    def later(cls, content: Callable[[], dict[str, Any]]) -> Solution:
+        """A result that is put together when somebody looks at it; `content` gives the arguments."""
+        solution = cls.__new__(cls)
+        solution.__dict__["_content"] = content
+        return solution
+
+    def __getattr__(self, name: str) -> Any:
+        self._complete()
+        return object.__getattribute__(self, name)  # or its AttributeError, which says what a vector lacks
+
+    def _complete(self) -> None:
+        with _COMPLETING:
+            content = self.__dict__.get("_content")
+            if content is not None:
+                self.__init__(**content())
+                del self.__dict__["_content"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._complete()
+        return self.__dict__
+
     @property
     def success(self) -> bool:
         """Whether the end of the interval, or an event that ends the simulation, was reached."""
@@ -125,7 +160,21 @@ class Solution(StateView):
         """The state at any time of the interval, or at an array of times; right after the jump where it jumps."""
         x = self.trajectory(t)
         time = float(t) if np.ndim(t) == 0 else np.asarray(t, float)
-        return StateView(time, x, self._slices, self._names, self.partial)
+        discrete = self._discrete_at(self._segment_at(np.ravel(time)))
+        discrete = {name: np.reshape(values, np.shape(time))[()] for name, values in discrete.items()}
+        return StateView(time, x, self._slices, self._names, self.partial, discrete)
+
+    def _segment_at(self, t: np.ndarray, *, repeated: bool = False) -> np.ndarray | None:
+        """Numbers of segments; None if there is nothing to tell apart."""
+        if len(self.segments) == 1 and not self.segments[0].discrete:
+            return None
+        return segment_at(self.segments, t, self._direction, repeated=repeated)
+
+    def _discrete_at(self, numbers: np.ndarray | None) -> dict[str, np.ndarray]:
+        if numbers is None:
+            return {}
+        names = self.segments[0].discrete
+        return {name: np.array([segment.discrete[name] for segment in self.segments])[numbers] for name in names}
 
     # -- constraints -----------------------------------------------------------------------------------------------
 
@@ -136,7 +185,8 @@ class Solution(StateView):
         ----------
         level : {"position", "velocity", "acceleration", "invariant"}
             (c, g), (g^I, h), (g^II, h^I) or e. The acceleration in g^II follows from the equations of motion with the
-            multipliers of the result. A `QuasiLinearDAE` has the one level "constraints".
+            multipliers of the result. A `QuasiLinearDAE` has the one level "constraints". Those of constraints are
+            zero while these are not in force.
 
         Returns
         -------
@@ -145,7 +195,11 @@ class Solution(StateView):
         from dalembert.solution.residuals import constraint_residual
 
         model = self._needed_model("residuals")
-        return constraint_residual(model, level, self.t, self._model_vectors(*NEEDED.get(level, ())))
+        vectors = self._model_vectors(*NEEDED.get(level, ()))
+        residual = constraint_residual(model, level, self.t, vectors, self._thetas(model))
+        if level in ROWS and any(segment.active is not None for segment in self.segments):
+            residual[self._released(model, level)] = 0.0
+        return residual
 
     def max_residual(self, level: str) -> float:
         """The largest absolute value of `residual(level)`; 0 if there is no such constraint."""
@@ -158,7 +212,22 @@ class Solution(StateView):
         """
         from dalembert.solution.residuals import accelerations
 
-        return accelerations(self._needed_model("accelerations"), self.t, self._model_vectors(*NEEDED["acceleration"]))
+        model = self._needed_model("accelerations")
+        return accelerations(model, self.t, self._model_vectors(*NEEDED["acceleration"]), self._thetas(model))
+
+    def _thetas(self, model: Model) -> np.ndarray:
+        """θ at the times `t`, as columns."""
+        discrete = self._discrete_at(self._numbers)
+        return model.thetas(self.t, np.array(list(discrete.values())) if discrete else None)
+
+    def _released(self, model: Model, level: str) -> np.ndarray:
+        """Mask of the residuals (times, rows) of constraints that were not in force."""
+        rows = [(kind, name) for kind in ROWS[level] for name in model.names(kind)]
+        released = [
+            [segment.active is not None and kind != "s" and name not in segment.active for kind, name in rows]
+            for segment in self.segments
+        ]
+        return np.array(released, bool).reshape(len(self.segments), len(rows))[self._numbers]
 
     def _needed_model(self, what: str) -> Model:
         if self.model is None:

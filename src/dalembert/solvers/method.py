@@ -33,7 +33,7 @@ class Tolerances:
         return Tolerances(*(np.where(places >= 0, array[places], array.min()) for array in (self.rtol, self.atol)))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RunSpec:
     """What a stepper is told about one run, besides the form and the options of the method."""
 
@@ -43,6 +43,15 @@ class RunSpec:
     max_steps: int = 1_000_000
     events: Port | None = None
     samples: int = 1  # points of each step at which event functions are looked at
+
+    def is_like(self, other: RunSpec) -> bool:
+        """Whether both mean the same objects and limits."""
+        return (
+            self.model is other.model
+            and self.tolerances is other.tolerances
+            and self.events is other.events
+            and (self.max_step, self.max_steps, self.samples) == (other.max_step, other.max_steps, other.samples)
+        )
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,9 @@ class Stepper(Protocol):
 
     def limit_first_step(self, h: float) -> None:
         """Shorten the step that `start` has chosen."""
+
+    def set_discrete(self, model: Model) -> None:
+        """Go on with a variant of the run's model that has other values of its discrete variables."""
 
     def advance(self) -> int:
         """Take steps until something happens; returns one of the codes in `status`."""

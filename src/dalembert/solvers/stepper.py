@@ -11,12 +11,16 @@ from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, OptionError, SimulationError
+from dalembert.model import Model
 from dalembert.regularize.form import Form
 from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import new_scan
 from dalembert.solvers.method import RunSpec, Snapshot, counters
 from dalembert.solvers.phases import Phase
 from dalembert.solvers.ports import Ports
+
+#: bytes of records up to which their contents at the beginning of a run are remembered for the next one
+REMEMBERED = 1 << 20
 
 
 class KernelStepper:
@@ -45,9 +49,16 @@ class KernelStepper:
         self._seen_by: tuple[Port | None, int] | None = None  # whom the scan was made for
         self._monitor: Monitor | None = None
         self.on_release: Callable[[], None] | None = None
+        self.spec: RunSpec | None = None
+        self._begun: list[tuple[np.ndarray, np.ndarray]] = []  # memory, and what was in it when `spec` was prepared
 
     def prepare(self, spec: RunSpec) -> None:
         """Begin a run: records as if they were new, parameters and tolerances of this one."""
+        self.buffer.used[0] = 0
+        if self._begun and spec.is_like(self.spec):
+            for memory, contents in self._begun:
+                memory[:] = contents
+            return
         for name, pristine in self._pristine.items():
             getattr(self, name).become(pristine)
         model = spec.model
@@ -62,11 +73,18 @@ class KernelStepper:
             theta=self._theta,
             n_fixed=model.theta_layout.n_fixed,
         )
-        self.buffer.used[0] = 0
         if self._seen_by != (spec.events, spec.samples):
             self.scan = new_scan(self.form, spec.events, spec.samples)
             self._seen_by = (spec.events, spec.samples)
         self.link(spec)
+        memories = [self._theta, *(getattr(self, name).memory for name in self._pristine)]
+        small = sum(memory.nbytes for memory in memories) <= REMEMBERED
+        self._begun = [(memory, memory.copy()) for memory in memories] if small else []
+
+    def set_discrete(self, model: Model) -> None:
+        self.model, self._begun = model, []
+        fixed = model.theta_layout.fixed
+        self._theta[fixed] = model.theta()[fixed]
 
     def link(self, spec: RunSpec) -> None:
         """Write into the records what belongs to this run: tolerances, limits, addresses of each other."""
@@ -160,6 +178,7 @@ class KernelStepper:
         raise NotImplementedError
 
     def watch(self) -> Monitor:
+        self._begun = []  # addresses in the records change
         self._monitor = Monitor(self.watched(), len(Phase))
         self.watch_by(self._monitor)
         return self._monitor
