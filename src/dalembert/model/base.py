@@ -116,8 +116,6 @@ class Model(Shared):
     def _keep_nothing(self) -> None:
         #: what was derived from the graph; shared by all variants of this model
         self.kept = Kept()
-        self.cache: dict[Any, Any] = {}
-        self.lock = self.kept.lock
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what was derived from it."""

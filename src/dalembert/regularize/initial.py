@@ -9,6 +9,7 @@ are sparse (see `sparse_steps`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,10 @@ from dalembert.regularize.start_values import given_values
 MODES = ("correct", "check", "trust")
 #: a relative change of a given start value beyond this is worth a warning
 NOTEWORTHY = 1e-3
+#: what a warning calls such a value, and what it advises; None: changes are meant, and there is no warning
+OCCASION: ContextVar[tuple[str, str] | None] = ContextVar(
+    "occasion", default=("start value of", 'initial_values="check" makes this an error')
+)
 #: iterations for accelerations after which it is asked whether residuals are rounding errors
 PATIENCE = 4
 #: redundant equations contradict each other if more than this fraction of their terms cannot be met
@@ -231,10 +236,12 @@ class _Start:
             )
         relative = change / (1 + np.abs(before))
         moved = int(np.argmax(relative))
-        if relative[moved] > NOTEWORTHY:
+        occasion = OCCASION.get()
+        if relative[moved] > NOTEWORTHY and occasion is not None:
+            what, remedy = occasion
             warn_user(
-                f"start value of '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy "
-                f'the constraints on {level} level at t = {self.t:.9g}; initial_values="check" makes this an error',
+                f"{what} '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy the "
+                f"constraints on {level} level at t = {self.t:.9g}; {remedy}",
                 InitialValuesCorrected,
             )
         return float(relative[moved])
