@@ -27,7 +27,7 @@ from dalembert.simulation.output import INTERNAL
 from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.simulation.profiling import profile
 from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
-from dalembert.solvers import status
+from dalembert.solvers.status import Status as status
 
 #: accepted steps that must bring the simulation forward by a millionth of the interval
 PATIENCE = 10_000

@@ -12,14 +12,23 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, SimulationError
 from dalembert.model import Model
+from dalembert.solvers.attempts import N_COLUMNS, new_trace, take_attempts
 from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import new_scan
 from dalembert.solvers.method import counters
 from dalembert.solvers.ports import Ports
+from dalembert.solvers.status import Status
+
+#: the counter behind a status, and what went wrong
+_IN_A_ROW = {
+    Status.ERROR_FAILURES: ("error_failures", "missed the tolerance"),
+    Status.CONVERGENCE_FAILURES: ("convergence_failures", "failed"),
+    Status.EVALUATION_FAILURES: ("evaluation_failures", "met a function that cannot be evaluated"),
+}
 
 
 class KernelStepper:
-    """A run of a method, all of which is in the record `state`; it has at least t, x, count, failed and failed_t."""
+    """A run of a method, all of which is in the record `state`: the fields of `shell.py`, failed, failed_t …"""
 
     def __init__(
         self,
@@ -46,6 +55,8 @@ class KernelStepper:
         )
         self.buffer = new_buffer(n_coefficients, system.n)
         self.scan = new_scan(system, events, samples)
+        self._trace: Memory | None = None
+        self._attempts: list[np.ndarray] = []
 
     # -- the protocol ----------------------------------------------------------------------------------------------
 
@@ -62,9 +73,46 @@ class KernelStepper:
         return counters(self.state.count)
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self._trace is not None:
+            self._attempts.append(take_attempts(self._trace))
         return collect(self.buffer)
 
-    # -- errors of functions ---------------------------------------------------------------------------------------
+    # -- trace -----------------------------------------------------------------------------------------------------
+
+    @property
+    def traced(self) -> bool:
+        return self._trace is not None
+
+    @property
+    def attempts(self) -> int:
+        """How many the trace holds."""
+        return sum(map(len, self._attempts)) + (int(self._trace.used) if self._trace is not None else 0)
+
+    def keep_trace(self) -> None:
+        """From now on keep a row for each attempted step."""
+        self._trace = new_trace()
+        self.state.set(trace=self._trace.address)
+
+    def collect_trace(self) -> np.ndarray:
+        """All attempts since `keep_trace`, rows of `status.ATTEMPT`, as one copy."""
+        if self._trace is not None:
+            self._attempts.append(take_attempts(self._trace))
+        return np.concatenate([np.zeros((0, N_COLUMNS)), *self._attempts])
+
+    def cut_trace(self, rows: int) -> None:
+        """Forget all attempts but the first so many: a detour is not part of the run."""
+        if self.traced:
+            self._attempts = [self.collect_trace()[:rows]]
+
+    # -- errors ----------------------------------------------------------------------------------------------------
+
+    def shrunk(self, status: int) -> str:
+        """How small the steps became when a kernel returned one of `status.NO_STEP`."""
+        size, where = f"{abs(self.state.h):.2e}", f"t = {self.t:.9g}"
+        if status == Status.STEP_TOO_SMALL:
+            return f"the step size fell to {size} at {where}"
+        field, what = _IN_A_ROW[status]
+        return f"{int(getattr(self.state, field))} attempts in a row {what} at {where}, the last with step size {size}"
 
     def model_ports(self) -> tuple[Port | None, ...]:
         """Those that evaluate functions of the model."""

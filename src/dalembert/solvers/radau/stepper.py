@@ -14,8 +14,9 @@ from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
 from dalembert.solvers.method import Tolerances, first_step_guess
 from dalembert.solvers.radau.control import Control
 from dalembert.solvers.radau.core import radau
-from dalembert.solvers.radau.state import FLAGS, new_state
+from dalembert.solvers.radau.state import FLAGS, N_COEFFICIENTS, new_state
 from dalembert.solvers.radau.tableau import GAMMA
+from dalembert.solvers.shell import NEARLY_THERE
 
 
 class RadauStepper(ImplicitStepper):
@@ -46,8 +47,9 @@ class RadauStepper(ImplicitStepper):
             if key not in model.cache:
                 model.cache[key] = new_state(compiled, int(algebra.n_nonzeros), 3 * len(model.inputs))
             state = model.cache[key].fresh()
-        super().__init__(algebra, compiled, model, state, 4, control.max_steps, events, samples)
+        super().__init__(algebra, compiled, model, state, N_COEFFICIENTS, control.max_steps, events, samples)
         self.control = control
+        state.set(max_step=control.max_step, max_steps=control.max_steps)
         self.get_jacobians_by(self.differences_by(model, jacobian))
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
@@ -63,7 +65,7 @@ class RadauStepper(ImplicitStepper):
         state.weight[:] = state.atol + state.rtol * np.abs(x)
         span = t_end - t
         h = min(abs(first_step) if first_step else self._first_step(abs(span)), self.control.max_step)
-        last = h * 1.0001 >= abs(span)
+        last = h * NEARLY_THERE >= abs(span)
         h = np.copysign(abs(span) if last else h, span)
         state.set(**dict.fromkeys(FLAGS, 0))
         state.set(t=t, t_end=t_end, h=h, h_old=h, rate=1.0, contraction=1.0, first=1, need_jacobian=1, last=int(last))
