@@ -15,6 +15,7 @@ from dalembert.solution.events import EventLog
 from dalembert.solution.profile import Profile
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
+from dalembert.solution.trace import Trace
 from dalembert.solution.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class Solution(StateView):
         Whether only some components were kept.
     profile : Profile, optional
         Where the time went; ``simulate(..., profile=True)`` asks for it.
+    trace : Trace, optional
+        Every step that was tried; ``simulate(..., trace=True)`` asks for it.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Solution(StateView):
         initial: Mapping[str, Any] | None = None,
         partial: bool = False,
         profile: Profile | None = None,
+        trace: Trace | None = None,
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -120,6 +124,7 @@ class Solution(StateView):
         self.t_eval = t_eval
         self.initial = dict(initial or {})
         self.profile = profile
+        self.trace = trace
 
     @property
     def success(self) -> bool:

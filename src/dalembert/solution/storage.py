@@ -1,8 +1,8 @@
 """Result files (HDF5).
 
 Attributes of the root tell the format and its version; the groups are `names`, `slices`, `trajectory`, `stats`,
-`events`, `parameters`, `initial` and, if there is one, `profile`. Names given by users never become HDF5 names, in
-which '/' and '.' are special: such mappings are numbered datasets with the name as an attribute.
+`events`, `parameters`, `initial` and, if there are such, `profile` and `trace`. Names given by users never become HDF5
+names, in which '/' and '.' are special: such mappings are numbered datasets with the name as an attribute.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dalembert.model import Model
 from dalembert.solution.events import EventLog, Occurrence
 from dalembert.solution.profile import Profile
 from dalembert.solution.statistics import Statistics
+from dalembert.solution.trace import Trace
 from dalembert.solution.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ def _write(sol: Solution, file: h5py.File) -> None:
     _write_events(file.create_group("events"), sol.events)
     if sol.profile is not None:
         _write_profile(file.create_group("profile"), sol.profile)
+    if sol.trace is not None:
+        _write_trace(file.create_group("trace"), sol.trace)
 
 
 def _write_profile(group: h5py.Group, profile: Profile) -> None:
@@ -135,6 +138,15 @@ def _write_profile(group: h5py.Group, profile: Profile) -> None:
 
 def _read_profile(group: h5py.Group) -> Profile:
     return Profile(*(_read_mapping(group[name]) for name in ("entries", "phases", "preparation")))
+
+
+def _write_trace(group: h5py.Group, trace: Trace) -> None:
+    group["rows"] = trace.rows
+    _write_texts(group, "variables", trace.variables)
+
+
+def _read_trace(group: h5py.Group) -> Trace:
+    return Trace(group["rows"][()], _read_texts(group["variables"]))
 
 
 def _read(file: h5py.File) -> dict[str, Any]:
@@ -150,6 +162,7 @@ def _read(file: h5py.File) -> dict[str, Any]:
         "events": _read_events(file["events"]),
         "partial": bool(file.attrs.get("partial", False)),
         "profile": _read_profile(file["profile"]) if "profile" in file else None,
+        "trace": _read_trace(file["trace"]) if "trace" in file else None,
     }
 
 
