@@ -50,6 +50,7 @@ def simulate(
     progress: bool = False,
     checkpoint: str | Path | None = None,
     profile: bool = False,
+    trace: bool = False,
     **unknown: Any,
 ) -> Solution:
     """Integrate a model.
@@ -86,6 +87,8 @@ def simulate(
         Save what has been computed to this file every half minute and at the end.
     profile : bool
         Find out where the time goes: ``sol.profile`` is a table of it.
+    trace : bool
+        Keep a record of each step that is tried, accepted or not: ``sol.trace`` is a table of them.
 
     Returns
     -------
@@ -148,6 +151,8 @@ def simulate(
         names = ("formulation", "initial values", "compilation and records")
         run.preparation = dict(zip(names, np.diff(clock), strict=True))
         run.monitor = watch(stepper)
+    if trace:
+        stepper.keep_trace()
     run.bar = progress_bar(t0, t1) if progress else None
     run.checkpoint = Path(checkpoint) if checkpoint is not None else None
     return run.go(initial, first)

@@ -26,7 +26,7 @@ from dalembert.regularize import InitialValues, consistent_initial_values, start
 from dalembert.simulation.output import INTERNAL
 from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.simulation.profiling import profile
-from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trajectory
+from dalembert.solution import EventLog, Occurrence, Solution, Statistics, Trace, Trajectory
 from dalembert.solvers.status import Status as status
 
 #: accepted steps that must bring the simulation forward by a millionth of the interval
@@ -292,7 +292,7 @@ class Run:
         if getattr(self.stepper, "interpolates", False):  # to the accuracy of its steps; and has no history to lose
             self._keep(*kept)
             return float(root), kept[2][0, 0], self._acceleration(c, s, h)
-        counts = self.stepper.state.count.copy()
+        counts, attempts = self.stepper.state.count.copy(), self.stepper.attempts
         try:
             for _ in range(4):
                 self.stepper.start(t_before, x_before, x_dot, root, abs(root - t_before))
@@ -318,6 +318,7 @@ class Run:
                 root += correction
         finally:
             self.stepper.state.count[:] = counts  # the detour is not part of the method's statistics
+            self.stepper.cut_trace(attempts)
         self._keep(*kept)
         return float(kept[0][-1]), kept[2][-1, 0], self._acceleration(kept[2][-1], 0.0, kept[1][-1])
 
@@ -522,6 +523,7 @@ class Run:
             status=state, message=message, parameters=self.model.parameters, t_eval=t_eval,
             initial=dict(self.initial.values), partial=sampling.columns is not None,
             profile=profile(self.monitor, self.preparation) if self.monitor is not None else None,
+            trace=Trace(self.stepper.collect_trace(), system.variables) if self.stepper.traced else None,
         )  # fmt: skip
         if self.checkpoint is not None and state != "running":
             solution.save(self.checkpoint)
