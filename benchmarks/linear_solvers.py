@@ -21,8 +21,8 @@ from scipy.sparse.linalg import splu
 
 import dalembert as da
 from dalembert.compile.kernel import call1, call3, kernel
-from dalembert.linalg import saddle
-from dalembert.linalg.saddle import SaddlePattern, saddle_at
+from dalembert.linalg.saddle import saddle
+from dalembert.linalg.saddle.saddle import SaddlePattern, saddle_at
 
 LENGTHS = (16, 64, 256, 1024, 4096)
 SOLVERS = {  # with the longest chain each is measured for

@@ -36,7 +36,7 @@ def main() -> int:
         problem = da.problems.pendulum_chain(N, t_end=0.3)
         cells = []
         for label, method in METHODS.items():
-            n = method("auto").system(problem.model).n
+            n = method("auto").formulate(problem.model).n
             best = dict.fromkeys(("dense", "sparse", "auto"), np.inf)
             for _ in range(REPEAT):
                 for how in best:

@@ -167,7 +167,8 @@ def check(
     model: Annotated[str, typer.Argument(help="path/to/file.py:model (or a function that returns it), or a problem.")],
 ) -> None:
     """Build a model and say what it consists of; of a problem, also find consistent start values."""
-    from dalembert.model import EquationsOfMotion, Model
+    from dalembert.model import Model
+    from dalembert.model.vocabulary import VOCABULARY
     from dalembert.problems import Problem
 
     with warnings.catch_warnings():
@@ -177,13 +178,14 @@ def check(
     console = _console()
     console.print(repr(built), markup=False, highlight=False, soft_wrap=True)
     table = _table("", ">count", "names")
-    for kind, noun in _KINDS.items():
+    for kind in built.state_kinds:
         if names := built.names(kind):
-            _row(table, noun, str(len(names)), ", ".join(names))
-    for noun, names in (("parameters", built.parameters), ("inputs", built.inputs)):
+            _row(table, VOCABULARY[kind].title, str(len(names)), ", ".join(names))
+    others = (("parameters", built.parameters), ("discrete variables", built.discrete), ("inputs", built.inputs))
+    for noun, names in others:
         if names:
             _row(table, noun, str(len(names)), ", ".join(names))
-    if isinstance(built, EquationsOfMotion):
+    if built.mechanical:
         from dalembert.regularize import hidden_constraints
 
         hidden = hidden_constraints(built)
@@ -191,7 +193,7 @@ def check(
         _row(table, "", str(hidden.g_II.numel()), "holonomic, on acceleration level")
         _row(table, "", str(hidden.h_I.numel()), "nonholonomic, on acceleration level")
     else:
-        rows = getattr(built, "n_differential", len(built.names("x"))) + built.n_constraints
+        rows = built.n_differential + built.n_constraints
         _row(table, "equations", str(rows), "")
     console.print(table)
     if built.untraceable:
@@ -250,17 +252,6 @@ def info() -> None:
 
 
 # -- pieces --------------------------------------------------------------------------------------------------------
-
-_KINDS = {
-    "p": "positions p",
-    "v": "velocities v",
-    "r": "dynamic force variables r",
-    "w": "auxiliary variables w",
-    "s": "contact-point coordinates s",
-    "lam": "holonomic constraints, lam",
-    "mu": "nonholonomic constraints, mu",
-    "x": "unknowns x",
-}
 
 
 def _console() -> Console:
@@ -439,7 +430,7 @@ def _start_values(problem: Problem) -> Table:
     start = consistent_initial_values(problem.model, 0.0, **problem.start())
     table = _table("start values", ">given", ">consistent")
     given = problem.start()
-    for kind in _KINDS:
+    for kind in problem.model.state_kinds:
         for i, name in enumerate(problem.model.names(kind)):
             old = given.get(f"{kind}0")
             _row(table, name, "" if old is None else f"{old[i]:.10g}", f"{start.values[kind][i]:.10g}")
@@ -454,12 +445,14 @@ def _plot(solution: Solution, path: Path) -> None:
     """Positions, velocities, multipliers and what else there is, one panel for each kind."""
     from matplotlib.figure import Figure
 
-    names = {kind: solution.model.names(kind) for kind in ("p", "v", "r", "w", "s", "lam", "mu", "x")}
+    from dalembert.model.vocabulary import VOCABULARY
+
+    names = {kind: solution.model.names(kind) for kind in solution.model.state_kinds}
     kinds = [kind for kind, own in names.items() if own]
     figure = Figure(figsize=(8, 1 + 2.3 * len(kinds)), layout="constrained")
     for ax, kind in zip(figure.subplots(len(kinds), sharex=True, squeeze=False).flat, kinds, strict=True):
         solution.plot(*names[kind], ax=ax)
-        ax.set(xlabel="", ylabel=_KINDS[kind].split(",")[0] if len(names[kind]) > 1 else names[kind][0])
+        ax.set(xlabel="", ylabel=VOCABULARY[kind].title.split(",")[0] if len(names[kind]) > 1 else names[kind][0])
         if len(names[kind]) > 1:
             ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize="small")
         ax.spines[["top", "right"]].set_visible(False)
@@ -470,10 +463,12 @@ def _plot(solution: Solution, path: Path) -> None:
 
 
 def _kernels() -> str:
-    from dalembert.compile import kernel_cache, store
+    from dalembert.compile import store
 
     directory = store.cache_directory("kernels")
     if directory is None:
         return "compiled anew in every process"
-    compiled = list((directory / kernel_cache.package_stamp()[:32]).rglob("*.nbc"))
-    return f"{len(compiled)} compiled" if compiled else "not compiled yet; the first simulation does it"
+    compiled = [path.stat().st_size for path in directory.rglob("*.nbc")]
+    if not compiled:
+        return "not compiled yet; the first simulation does it"
+    return f"{len(compiled)} compiled, {sum(compiled) / 1e6:.0f} MB"

@@ -10,15 +10,14 @@ import pytest
 
 from dalembert.compile import compile_tape, machine_port, python_port, store, tape
 from dalembert.compile.kernel import call_port, device, kernel
-from dalembert.compile.kernel_cache import source_stamp
 
 
-def run(script, cache, **environment):
+def run(script, cache, arguments=(), **environment):
     """Run a script in a new process and return what it wrote."""
     import os
 
     env = {**os.environ, "DALEMBERT_CACHE_DIR": str(cache), "DALEMBERT_QUIET": "", **environment}
-    done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, str(script), *arguments], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -91,19 +90,6 @@ def test_trim_keeps_the_newest(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"4", "5"}
 
 
-def test_stamp_sees_every_file(tmp_path):
-    (tmp_path / "linalg").mkdir()
-    helper = tmp_path / "linalg" / "helper.py"
-    helper.write_text("a = 1")
-    first = source_stamp(tmp_path)
-    assert source_stamp(tmp_path) == first
-    helper.write_text("a = 2")
-    second = source_stamp(tmp_path)
-    helper.write_text("a = 1")
-    (tmp_path / "linalg" / "more.py").write_text("")
-    assert len({first, second, source_stamp(tmp_path)}) == 3
-
-
 @device
 def twice(a):
     return 2.0 * a
@@ -169,6 +155,66 @@ def test_kernel_is_announced_cached_and_survives_damage(script, tmp_path):
         assert run(path, cache).stdout.startswith("2.0 1")
     path.write_text(path.read_text().replace("a + 1.0", "a + 5.0"))
     assert run(path, cache, DALEMBERT_QUIET="1").stdout.startswith("6.0 0")
+
+
+def test_kernel_sees_helpers_in_other_files(script, tmp_path):
+    """A device function that reaches the kernel through two imports counts, what does not get into it does not."""
+    cache = tmp_path / "cache"
+    head = "from dalembert.compile.kernel import device, kernel\n"
+    deep = script(f"{head}\n@device\ndef deep(a):\n    return a + 1.0\n", "deep.py")
+    script(f"{head}from deep import deep\n\n@device\ndef middle(a):\n    return deep(a)\n", "middle.py")
+    other = script("x = 1\n", "other.py")
+    path = script(
+        f"{head}import other\nfrom middle import middle\n\n"
+        "@kernel('float64(float64)')\ndef run(a):\n    'A docstring.'\n    return middle(a)\n\n"
+        "print(run(1.0), sum(run.stats.cache_hits.values()))\n"
+    )
+    assert run(path, cache, DALEMBERT_QUIET="1").stdout == "2.0 0\n"
+    assert run(path, cache).stdout == "2.0 1\n"
+    other.write_text("x = 2\n")
+    path.write_text("# a comment\n\n" + path.read_text().replace("A docstring.", "Another."))
+    assert run(path, cache).stdout == "2.0 1\n"
+    deep.write_text(deep.read_text().replace("1.0", "2.0"))
+    assert run(path, cache, DALEMBERT_QUIET="1").stdout == "3.0 0\n"
+    assert run(path, cache).stdout == "3.0 1\n"
+    deep.write_text(deep.read_text().replace("2.0", "1.0"))  # the old version is still there
+    assert run(path, cache).stdout == "2.0 1\n"
+
+
+FACTORY = """
+    import sys
+    from dalembert.compile.kernel import device, kernel
+
+    def make(factor):
+        @device
+        def helper(a):  # long enough not to be inlined
+            s = 0.0
+            for i in range(100):
+                s += (a + i) * factor
+                if s > 1e300:
+                    s = 0.0
+            for i in range(100):
+                s -= i * factor
+            return s
+
+        @kernel("float64(float64)", name=f"run{factor}")
+        def run(a):
+            return helper(a) + helper(a + 1.0) + helper(a - 1.0)
+
+        return run
+
+    for factor in sys.argv[1:]:
+        print(make(float(factor))(1.0))
+"""
+
+
+def test_kernels_of_different_processes_are_told_apart(script, tmp_path):
+    path, cache = script(FACTORY), tmp_path / "cache"
+    assert run(path, cache, arguments=["2"]).stdout.split() == ["600.0"]
+    assert run(path, cache, arguments=["3"]).stdout.split() == ["900.0"]
+    both = run(path, cache, arguments=["2", "3"])
+    assert both.stdout.split() == ["600.0", "900.0"]
+    assert both.stderr == ""
 
 
 def test_kernel_without_a_place_for_the_cache(script):

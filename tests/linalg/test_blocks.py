@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dalembert.compile.kernel import kernel
 from dalembert.compile.memory import reference
-from dalembert.linalg.blocks import BLOCK, LU, QR, SVD, decompose_block, new_block, solve_block
+from dalembert.linalg.factors.blocks import BLOCK, LU, QR, SVD, decompose_block, new_block, solve_block
 
 KINDS = {"lu": LU, "qr": QR, "svd": SVD}
 

@@ -5,9 +5,9 @@ import pytest
 from systems import direct, joint_coordinates, random_fathers, tree, with_loops
 
 from dalembert.errors import OptionError, SingularMatrix
-from dalembert.linalg import saddle
-from dalembert.linalg.compiled import Compiled, Elimination
-from dalembert.linalg.saddle import SaddlePattern, fresh_saddle, solve_saddle
+from dalembert.linalg.saddle import saddle
+from dalembert.linalg.saddle.compiled import Compiled, Elimination
+from dalembert.linalg.saddle.saddle import SaddlePattern, fresh_saddle, solve_saddle
 
 
 def entries(A):

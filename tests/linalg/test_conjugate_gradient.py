@@ -5,8 +5,8 @@ import pytest
 from systems import direct, insulator_chain, joint_coordinates, tree, with_loops
 
 import dalembert as da
-from dalembert.linalg import saddle
-from dalembert.linalg.saddle import SaddlePattern
+from dalembert.linalg.saddle import saddle
+from dalembert.linalg.saddle.saddle import SaddlePattern
 
 
 def built(solver, M, G):

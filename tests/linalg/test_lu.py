@@ -6,7 +6,7 @@ import pytest
 
 from dalembert.compile.kernel import kernel
 from dalembert.compile.memory import reference
-from dalembert.linalg import lapack, lu
+from dalembert.linalg.factors import lapack, lu
 
 f8, c16, i8, i4 = nb.float64, nb.complex128, nb.int64, nb.int32
 

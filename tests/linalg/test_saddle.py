@@ -9,9 +9,9 @@ from systems import direct, insulator_chain, random_fathers, tree
 from dalembert.compile.kernel import call1, call3, kernel
 from dalembert.compile.memory import ivec, vec
 from dalembert.errors import ModelError, OptionError, SingularMatrix
-from dalembert.linalg import saddle
-from dalembert.linalg.dense import Dense
-from dalembert.linalg.saddle import SaddlePattern, fresh_saddle, solve_saddle
+from dalembert.linalg.saddle import saddle
+from dalembert.linalg.saddle.dense import Dense
+from dalembert.linalg.saddle.saddle import SaddlePattern, fresh_saddle, solve_saddle
 
 i8, u8 = nb.int64, nb.uint64
 

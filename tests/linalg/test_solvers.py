@@ -5,8 +5,8 @@ import pytest
 from systems import anything, direct, insulator_chain, joint_coordinates, positive, random_fathers, tree, with_loops
 
 import dalembert as da
-from dalembert.linalg import saddle
-from dalembert.linalg.saddle import SaddlePattern, solve_saddle
+from dalembert.linalg.saddle import saddle
+from dalembert.linalg.saddle.saddle import SaddlePattern, solve_saddle
 
 GENERAL = [da.Dense(), da.RangeSpace(), da.Block(), da.Sparse(), da.Recursive(), da.Auto()]
 SYMMETRIC_ONLY = [da.Symmetric(), da.ConjugateGradient()]

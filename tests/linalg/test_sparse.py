@@ -5,9 +5,9 @@ import pytest
 from systems import direct, insulator_chain, random_fathers, tree, with_loops
 
 import dalembert as da
-from dalembert.linalg import saddle
-from dalembert.linalg.saddle import SaddlePattern
-from dalembert.linalg.sparse import fill_bound
+from dalembert.linalg.saddle import saddle
+from dalembert.linalg.saddle.saddle import SaddlePattern
+from dalembert.linalg.saddle.sparse import fill_bound
 
 
 def built(M, G):

@@ -6,7 +6,7 @@ import pytest
 
 from dalembert.compile.kernel import kernel
 from dalembert.compile.memory import mat, vec
-from dalembert.linalg.sparse_lu import (
+from dalembert.linalg.factors.sparse_lu import (
     factor_sparse,
     factor_sparse_complex,
     lu_at,

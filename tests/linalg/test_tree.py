@@ -5,9 +5,9 @@ import pytest
 from systems import direct, insulator_chain, joint_coordinates, random_fathers, tree, with_loops
 
 import dalembert as da
-from dalembert.linalg import saddle
-from dalembert.linalg.saddle import SaddlePattern, solve_saddle
-from dalembert.linalg.tree import find_tree
+from dalembert.linalg.bodies.tree import find_tree
+from dalembert.linalg.saddle import saddle
+from dalembert.linalg.saddle.saddle import SaddlePattern, solve_saddle
 
 
 def found(M, G, U=None):

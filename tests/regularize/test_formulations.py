@@ -6,7 +6,7 @@ import pytest
 
 import dalembert as da
 from dalembert.model.evaluate import PointFunction
-from dalembert.regularize import FORMULATIONS, formulate, start_vectors
+from dalembert.regularize import FORMULATIONS, formulate
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -15,7 +15,7 @@ def test_consistent_values_satisfy_every_formulation(name, formulation):
     problem = da.problems.catalogue()[name]()
     start = da.consistent_initial_values(problem.model, **problem.start())
     system = formulate(problem.model, formulation)
-    x, x_dot = start_vectors(system, start)
+    x, x_dot = system.start(start)
     graph = problem.model.graph
     both = ca.vertcat(system.x, system.x_dot)
     function = ca.Function("F", [graph.t, both, graph.theta], [system.residual, system.constraints])

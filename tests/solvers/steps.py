@@ -1,10 +1,11 @@
-"""Constant steps, for tests of the order."""
+"""Constant steps, for tests of the order; and steppers on their own."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import dalembert as da
+from dalembert.solvers.method import RunSpec, Tolerances
 
 
 def fixed_steps(model, t_end, steps, method, **start):
@@ -20,3 +21,10 @@ def fixed_steps(model, t_end, steps, method, **start):
 def orders(errors):
     """From rows of errors, each with half the step of the one before."""
     return np.log2(errors[:-1] / errors[1:])
+
+
+def stepper_of(method, model, tolerance=1.0, max_steps=1):
+    """A stepper for a run without events, with one tolerance for everything."""
+    form = method.formulate(model)
+    tolerances = Tolerances(np.full(form.n, tolerance), np.full(form.n, tolerance))
+    return method.stepper(form, RunSpec(model=model, tolerances=tolerances, max_steps=max_steps))

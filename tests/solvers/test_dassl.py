@@ -5,10 +5,10 @@ import itertools
 
 import numpy as np
 import pytest
+from steps import stepper_of
 
 import dalembert as da
 from dalembert.errors import FunctionFailed
-from dalembert.solvers.method import Tolerances
 from dalembert.solvers.status import Status
 
 FORMULATIONS = ("index1", "index2", "ggl", "baumgarte")
@@ -24,8 +24,7 @@ def fixed_order(model, exact, t_end, h, order):
     """Steps of one size and one order from exact values at the start and before it."""
     method = da.Dassl(max_order=order, newton_limit=1e-13, newton_iterations=20)
     n = len(exact(0.0))
-    tolerances = Tolerances(np.ones(n), np.ones(n))
-    stepper = method.stepper(model, tolerances, np.inf, 1, None, 1)
+    stepper = stepper_of(method, model)
     stepper.start(0.0, exact(0.0), np.zeros(n), t_end, h)
     state = stepper.state
     past = np.array([exact(-j * h) for j in range(order + 1)])
@@ -361,7 +360,7 @@ def test_large_dense_systems_use_lapack():
 def test_explicit_form(name, formulation):
     problem = da.problems.catalogue()[name]()
     method = da.Dassl(formulation=formulation, form="explicit")
-    system = method.system(problem.model)
+    system = method.formulate(problem.model)
     part = system.slices["v"]
     assert system.leading[part, part].is_constant()  # a mass matrix of one
     assert problem.error(problem.simulate(method=method, rtol=1e-9, atol=1e-9)) < 5e-5

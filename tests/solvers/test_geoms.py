@@ -112,7 +112,7 @@ def test_every_combination_of_options_solves_every_problem(name):
 def test_partitioned_and_general_linear_algebra_agree(name):
     """QR for the differential part takes the general way, LU the one for p' = v: two discretizations of one motion."""
     problem = da.problems.catalogue()[name]()
-    assert da.Geoms().system(problem.model).blocks.partitioned
+    assert da.Geoms().formulate(problem.model).blocks.partitioned
     fast, general = (
         problem.simulate(method=da.Geoms(differential=kind), rtol=1e-9, atol=1e-9) for kind in ("lu", "qr")
     )
@@ -131,7 +131,7 @@ def test_partitioned_linear_algebra_with_force_elements():
         holonomic=lambda s: [s.x**2 + s.y**2 - 1],
     )  # fmt: skip
     methods = (da.Geoms(), da.Geoms(differential="qr"), da.Radau5(formulation="index1"))
-    assert methods[0].system(model).blocks.partitioned
+    assert methods[0].formulate(model).blocks.partitioned
     common = dict(t_span=(0, 3), p0=[1, 0], r0=[0.3, -0.2], rtol=1e-10, atol=1e-10)
     runs = [da.simulate(model, method=method, **common) for method in methods]
     for other in runs[1:]:

@@ -3,6 +3,7 @@
 import numba as nb
 import numpy as np
 import pytest
+from steps import stepper_of
 
 import dalembert as da
 from dalembert.compile.kernel import kernel
@@ -10,7 +11,6 @@ from dalembert.compile.system import compile_system
 from dalembert.solvers.difference_kernels import group_columns
 from dalembert.solvers.differences import differences_at
 from dalembert.solvers.implicit import differences_of
-from dalembert.solvers.method import Tolerances
 
 STRATEGIES = [
     da.Exact(partitioned=True),
@@ -45,9 +45,9 @@ def test_differences_are_the_exact_jacobian(strategy, formulation):
     """After one step: c E − J from differences and from the graph, at the predicted point."""
     problem = da.problems.andrews()
     method = da.Dassl(formulation=formulation, jacobian=strategy)
-    compiled = compile_system(method.system(problem.model))
+    compiled = compile_system(method.formulate(problem.model))
     n = compiled.system.n
-    stepper = method.stepper(problem.model, Tolerances(np.full(n, 1e-6), np.full(n, 1e-6)), np.inf, 1, None, 1)
+    stepper = stepper_of(method, problem.model, 1e-6)
     x, x_dot = np.zeros(n), np.zeros(n)
     rng = np.random.default_rng(1)
     x[:7], x[7:14], x_dot[:7] = problem.p0, rng.normal(size=7), rng.normal(size=7)
@@ -81,7 +81,7 @@ def test_groups_of_the_papers_example():
         x=[f"x{i}" for i in range(1, 7)], leading=[1, 1, 1, 1, 1, 0], rhs=lambda s: [row @ s.x**2 for row in pattern]
     )
     compiled = compile_system(da.formulate(model))
-    record = differences_of(compiled, model, da.GroupedDifferences())
+    record = differences_of(compiled, da.GroupedDifferences())
     assert color(record.address) == 3
     for k in range(3):
         assert pattern[:, record.group == k].sum(axis=1).max() == 1
@@ -93,7 +93,7 @@ def test_a_chain_needs_a_fixed_number_of_groups():
     for N in (8, 16, 160):
         problem = da.problems.pendulum_chain(N)
         compiled = compile_system(da.formulate(problem.model, "index2"))
-        record = differences_of(compiled, problem.model, da.GroupedDifferences())
+        record = differences_of(compiled, da.GroupedDifferences())
         groups.append(color(record.address))
         most.append(len(record.occupied))
     assert groups[0] == groups[1] == groups[2] < 20
@@ -132,8 +132,7 @@ def test_estimated_patterns_grow():
         force=lambda s: [-s.l - 1e6 * np.maximum(s.l - s.q, 0.0), -s.q + 1e6 * np.maximum(s.l - s.q, 0.0)],
     )  # fmt: skip
     method = da.Dassl(jacobian=da.GroupedDifferences(pattern="estimated"))
-    n = method.system(model).n
-    stepper = method.stepper(model, Tolerances(np.full(n, 1e-7), np.full(n, 1e-7)), np.inf, 100_000, None, 1)
+    stepper = stepper_of(method, model, 1e-7, max_steps=100_000)
     known, groups = [], []
     for end in (0.5, 3.0):
         if end == 0.5:
@@ -287,9 +286,9 @@ def test_constraint_jacobians_of_geoms_stay_exact(form, strategy):
     """After one step, with the matrix of its start: what ranks depend on is the exact derivative, to the last bit."""
     problem = da.problems.andrews()
     method = da.Geoms(formulation=form, jacobian=strategy, jacobian_rate=0.9)
-    compiled = compile_system(method.system(problem.model))
+    compiled = compile_system(method.formulate(problem.model))
     n, blocks = compiled.system.n, compiled.system.blocks
-    stepper = method.stepper(problem.model, Tolerances(np.full(n, 1e-6), np.full(n, 1e-6)), np.inf, 1, None, 1)
+    stepper = stepper_of(method, problem.model, 1e-6)
     start = problem.simulate(method=da.Geoms()).at(0.01)  # in motion
     x = np.concatenate([start.p, start.v, start.lam])
     stepper.start(0.0, x, np.zeros(n), 1.0, 1e-4)

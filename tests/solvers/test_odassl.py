@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from steps import stepper_of
 
 import dalembert as da
 from dalembert.compile.system import compile_system
-from dalembert.solvers.method import Tolerances
 
 HOLONOMIC = sorted(set(da.problems.catalogue()) - {"rolling_disc", "sleigh"})
 
@@ -40,9 +40,9 @@ def test_increments_are_those_of_the_formula(level):
     from dalembert.solvers.bdf.overdetermined import prepare, solve
 
     problem, method = da.problems.andrews(), da.Odassl(level=level)
-    compiled = compile_system(method.system(problem.model))
+    compiled = compile_system(method.formulate(problem.model))
     n, rows = compiled.system.n, len(compiled.system.equations)
-    stepper = method.stepper(problem.model, Tolerances(np.ones(n), np.ones(n)), np.inf, 1, None, 1)
+    stepper = stepper_of(method, problem.model)
     rng = np.random.default_rng(0)
     point = np.concatenate([np.array(problem.p0), rng.normal(size=2 * n - 7)])
     la = stepper.algebra
@@ -70,7 +70,7 @@ def test_increments_are_those_of_the_formula(level):
 def test_relaxing_the_equations_themselves_would_fail_at_rest():
     """Why B is E A₂ᵀ: with A₂ᵀ and constraints on acceleration level, Q is singular where v = 0."""
     model = da.problems.pendulum().model
-    compiled = compile_system(da.Odassl(level="acceleration").system(model))
+    compiled = compile_system(da.Odassl(level="acceleration").formulate(model))
     n, rows, c = compiled.system.n, len(compiled.system.equations), 100.0
     nonzeros = compiled.jacobian(0.0, np.array([0.6, -0.8, *np.zeros(2 * n - 2)]), model.theta())
     J, E = np.zeros((rows, n)), np.zeros((rows, n))

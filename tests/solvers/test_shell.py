@@ -5,6 +5,7 @@ import warnings
 import numba as nb
 import numpy as np
 import pytest
+from steps import stepper_of
 
 import dalembert as da
 from dalembert.compile.kernel import kernel
@@ -91,19 +92,11 @@ def test_the_weight_means_the_same_in_every_family():
 
 def weights_after(problem, method, tolerance):
     """At the end of a run in one piece: state, and weights in the record."""
-    stepper = stepper_of(problem, method, tolerance)
-    stepper.advance()
-    return stepper.x, stepper.state.weight
-
-
-def stepper_of(problem, method, tolerance):
-    system = method.system(problem.model)
-    tolerances = da.solvers.method.Tolerances(*(np.full(system.n, tolerance) for _ in range(2)))
-    stepper = method.stepper(problem.model, tolerances, np.inf, 100_000, None, 1)
+    stepper = stepper_of(method, problem.model, tolerance, max_steps=100_000)
     initial = da.consistent_initial_values(problem.model, **problem.start())
-    x, x_dot = da.regularize.start_vectors(system, initial)
-    stepper.start(0.0, x, x_dot, 0.05, None)
-    return stepper
+    stepper.start(0.0, *method.formulate(problem.model).start(initial), 0.05, None)
+    assert stepper.advance() == Status.DONE
+    return stepper.x, stepper.state.weight
 
 
 def test_norm_is_the_root_mean_square_of_what_is_looked_at():

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from steps import stepper_of
 
 import dalembert as da
-from dalembert.solvers.method import Tolerances
 
 DASSL = [(da.Dassl, {"formulation": f}) for f in ("index1", "index2", "ggl", "baumgarte")]
 RADAU = [(da.Radau5, {"formulation": f}) for f in ("index1", "index2", "index3", "ggl", "baumgarte")]
@@ -14,11 +14,6 @@ ODASSL = [(da.Odassl, {"level": level}) for level in ("velocity", "acceleration"
 PROBLEMS = ["andrews", "car_axis", "motor_pendulum", "truck", "ball_in_ellipse"]
 CASES = [(name, *method) for name in PROBLEMS for method in (*DASSL, *RADAU, *ODASSL)]
 CASES += [("rolling_disc", *method) for method in (*DASSL, *RADAU, ODASSL[1])]  # nonholonomic
-
-
-def stepper_of(method, model, tolerance=1.0):
-    n = method.system(model).n
-    return method.stepper(model, Tolerances(np.full(n, tolerance), np.full(n, tolerance)), np.inf, 1, None, 1)
 
 
 @pytest.mark.parametrize(("name", "kind", "options"), CASES)

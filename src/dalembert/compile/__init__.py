@@ -8,6 +8,7 @@
 | `machine` | graph on CasADi's virtual machine |
 | `callback` | Python functions |
 | `kernel`, `kernel_cache` | what numba kernels need; import it where kernels are defined, numba takes its time |
+| `sources` | which files a kernel is made of |
 | `store` | the directory of compiled code |
 
 Names are imported at first use, so that `import dalembert` stays quick.

@@ -9,9 +9,11 @@ import numpy as np
 
 from dalembert.compile.ports import Port
 from dalembert.compile.system import expression_port, nonzeros, triplets
+from dalembert.kept import Slot
 from dalembert.regularize.half_explicit import DescriptorForm
 
 Pattern = tuple[np.ndarray, np.ndarray]  # rows, columns
+COMPILED: Slot[CompiledDescriptor] = Slot("compiled descriptor form", most=1)
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,8 @@ class CompiledDescriptor:
 
 
 def compile_descriptor(form: DescriptorForm) -> CompiledDescriptor:
-    """Compile, once per model."""
-    model = form.model
-    key = ("compiled", form.formulation)
-    with model.lock:
-        if key not in model.cache:
-            model.cache[key] = _compile(form)
-        return model.cache[key]
+    """Compile, once."""
+    return form.kept.get(COMPILED, None, lambda: _compile(form))
 
 
 def _compile(form: DescriptorForm) -> CompiledDescriptor:

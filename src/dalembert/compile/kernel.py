@@ -118,7 +118,7 @@ def kernel(signature: Any, name: str = "") -> Callable[[Callable], Any]:
             dispatcher.enable_caching()
         else:
             try:
-                dispatcher._cache = KernelCache(function, _tell, name)
+                dispatcher._cache = KernelCache(function, signature, _tell, name)
             except OSError:  # no place for a cache: compile in every process
                 _tell()
         dispatcher.compile(signature)

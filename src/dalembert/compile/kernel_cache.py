@@ -1,8 +1,9 @@
-"""A disk cache for numba kernels that notices every change of the source.
+"""A disk cache for numba kernels that notices every change of the source that matters, and no other.
 
 numba's own cache looks only at the file in which a kernel stands: after a change in a helper module it would load a
-stale kernel. Here the stamp covers the source of all rooms that kernels are made of. Each stamp has a directory of
-its own, so that two versions of the package do not overwrite each other's kernels; the oldest directories are removed.
+stale kernel. Here the stamp covers all files that the kernel is made of (see `sources`), the compiler's version and the
+processor. Each stamp has a directory of its own, so that two versions of the package do not overwrite each other's
+kernels; the oldest directories are removed.
 """
 
 from __future__ import annotations
@@ -11,85 +12,115 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import itertools
 import os
+import secrets
+import sys
 from pathlib import Path
 
 import llvmlite
+import llvmlite.binding
 import numba
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 from dalembert.compile import store
+from dalembert.compile.sources import Sources, ingredients
 
-ROOMS = ("compile", "linalg", "solvers", "contact", "multibody")
-_KEEP = 8  # stamps kept on disk
+PACKAGE = Path(__file__).resolve().parents[1]
+_KEEP = 32  # stamps kept on disk for each module
+_KEEP_MODULES = 256  # of which users' own files are some
+
+# These are imported where kernels stand, but nothing of them gets into compiled code.
+sources = Sources(
+    PACKAGE, without=["errors.py", "options.py", "compile/kernel_cache.py", "compile/sources.py", "compile/store.py"]
+)
 
 
-def source_stamp(package: Path, rooms: tuple[str, ...] = ROOMS) -> str:
-    """Hash of the contents of all Python files in the rooms, and of the compiler's version."""
-    digest = hashlib.sha256(f"{store.FORMAT}|{numba.__version__}|{llvmlite.__version__}".encode())
-    for room in rooms:
-        for path in sorted((package / room).rglob("*.py")):
-            content = path.read_bytes()
-            digest.update(f"{path.relative_to(package)}|{len(content)}|".encode() + content)
-    return digest.hexdigest()
+def _number_functions() -> None:
+    """Begin numba's numbers of functions at random.
+
+    By these it tells apart the symbols of functions with the same name and types, in every process from 1. Of two
+    kernels compiled in different processes and loaded into a third one, LLVM would then take the first for both.
+    """
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(47) << 16)
+
+
+_number_functions()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_number_functions)
 
 
 @functools.cache
-def package_stamp() -> str:
-    """The stamp of this package as it was when first asked for."""
-    return source_stamp(Path(__file__).parents[1])
+def _platform() -> str:
+    """What makes compiled code useless elsewhere."""
+    processor = llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()
+    return f"2|{store.FORMAT}|{numba.__version__}|{llvmlite.__version__}|{processor}"
 
 
 @functools.cache
-def _directory() -> Path | None:
-    directory = store.cache_directory("kernels")
-    if directory is None:
+def _directory(module: str, stamp: str) -> Path | None:
+    kernels = store.cache_directory("kernels")
+    if kernels is None:
         return None
-    own = directory / package_stamp()[:32]
+    own = kernels / module / stamp[:32]
     with contextlib.suppress(OSError):
-        own.mkdir(exist_ok=True)
-        os.utime(own)
-        store.trim(directory, _KEEP)
-        return own
+        own.mkdir(parents=True, exist_ok=True)
+        for place in (own, own.parent):
+            os.utime(place)
+        store.trim(own.parent, _KEEP)
+        store.trim(kernels, _KEEP_MODULES)
+        return own if os.access(own, os.W_OK | os.X_OK) else None
     return None
 
 
 class _Locator(_CacheLocator):
-    def __init__(self, function, file: str):
-        self._py_file = file  # numba's warnings ask for it
-        self._line = function.__code__.co_firstlineno
-        self._directory = str(_directory() / self.get_suitable_cache_subpath(file))
+    """Place and stamp of one kernel; `name` tells apart those that stand in the same lines of a file."""
+
+    def __init__(self, function, name: str):
+        self._py_file = inspect.getfile(function)  # numba's warnings ask for it
+        file = Path(self._py_file).resolve()
+        if not file.is_file():
+            raise OSError("there is no source file")
+        files, values = ingredients(function, PACKAGE)
+        self._stamp = hashlib.sha256(f"{_platform()}|{sources.stamp(files)}".encode()).hexdigest()
+        directory = _directory(sources.module(file), self._stamp)
+        if directory is None:
+            raise OSError("there is no place for a cache")
+        self._directory = str(directory)
+        # Every kernel has files of its own: numba gives wrong answers if two processes add to one index at once.
+        self._name = hashlib.sha256(f"{name}|{values}|".encode() + function.__code__.co_code).hexdigest()[:16]
 
     def get_cache_path(self):
         return self._directory
 
     def get_source_stamp(self):
-        # The kernel's own file may lie outside the rooms (tests, users).
-        return package_stamp() + hashlib.sha256(Path(self._py_file).read_bytes()).hexdigest()
+        return self._stamp
 
     def get_disambiguator(self):
-        return str(self._line)
+        return self._name
 
     @classmethod
     def from_function(cls, function, file):
-        locator = cls(function, file)
-        locator.ensure_cache_path()
-        return locator
+        raise NotImplementedError("locators are made by KernelCache")
 
 
 class _Implementation(CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
+    def __init__(self, function, locator):
+        # numba's own would look for a locator among its classes
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = locator
+        abiflags = getattr(sys, "abiflags", "")
+        self._filename_base = self.get_filename_base(f"{Path(locator._py_file).stem}.{function.__qualname__}", abiflags)
 
 
 class KernelCache(FunctionCache):
     """The cache of one kernel. `on_miss` is called before the kernel has to be compiled; `name` stands for what the
     function encloses, which numba could not recognize in another process if it is a function itself."""
 
-    _impl_class = _Implementation
-
-    def __init__(self, function, on_miss, name=""):
-        if _directory() is None or not os.path.exists(inspect.getfile(function)):
-            raise OSError("there is no place, or no source file, for a cache")
+    def __init__(self, function, signature, on_miss, name=""):
+        locator = _Locator(function, f"{name}|{signature}")
+        self._impl_class = functools.partial(_Implementation, locator=locator)
         super().__init__(function)
         self._on_miss, self._name = on_miss, name
 

@@ -86,6 +86,28 @@ class Memory:
         twin._piece[self._pointers] += _shift(twin.address, self.address)
         return twin
 
+    def become(self, other: Memory) -> None:
+        """Take over everything from a record of the same layout, whose copy this one is."""
+        self._piece[:] = other._piece
+        self._piece[self._pointers] += _shift(self.address, other.address)
+
+    def contents(self) -> np.ndarray:
+        """All numbers, without addresses: what another copy of this record, in any process, can `set_contents`."""
+        return self._piece[self._numbers()]
+
+    def set_contents(self, numbers: np.ndarray) -> None:
+        self._piece[self._numbers()] = numbers
+
+    def _numbers(self) -> np.ndarray:
+        """Mask of the words that are no addresses."""
+        mask = np.ones(len(self._piece), bool)
+        mask[self._addresses()] = False
+        return mask
+
+    def _addresses(self) -> list[int]:
+        own = [offset // 8 for kind, offset, *_ in self.dtype.fields.values() if kind == ADDRESS]
+        return own + [offset // 8 + k for offset, member in self._members.values() for k in member._addresses()]
+
     def set(self, **scalars: float) -> None:
         """Write scalars."""
         record = self.record[0]

@@ -8,11 +8,12 @@ told apart by phases: `enter` charges the time since its last call to the phase 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import platform
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -133,17 +134,14 @@ class Monitor:
         self._begun = int(self._table[1]), time.perf_counter()
         self._table[2:] = 0
 
-    def around(self, kernel: Callable[[], Any], phase: int) -> Callable[[], Any]:
-        """`kernel`, which begins in this phase."""
-
-        def watched() -> Any:
-            self._enter(phase)
-            try:
-                return kernel()
-            finally:
-                self._enter(0)
-
-        return watched
+    @contextlib.contextmanager
+    def phase(self, phase: int) -> Iterator[None]:
+        """Within this context a kernel is at work, which begins in this phase."""
+        self._enter(phase)
+        try:
+            yield
+        finally:
+            self._enter(0)
 
     def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Seconds and beginnings of each phase, then seconds and calls by phase and function, up to now."""

@@ -33,9 +33,9 @@ def cache_directory(part: str = "") -> Path | None:
         return None
 
 
-def load(key: str) -> bytes | None:
+def load(key: str, part: str = "tapes") -> bytes | None:
     """Return what was saved under `key`, or None; a damaged file counts as missing."""
-    directory = cache_directory("tapes")
+    directory = cache_directory(part)
     if directory is None:
         return None
     try:
@@ -46,9 +46,9 @@ def load(key: str) -> bytes | None:
     return data if data and hashlib.sha256(data).digest() == content[:_CHECKSUM] else None
 
 
-def save(key: str, data: bytes) -> None:
+def save(key: str, data: bytes, part: str = "tapes") -> None:
     """Keep `data` under `key`. Another process sees either nothing or the whole file."""
-    directory = cache_directory("tapes")
+    directory = cache_directory(part)
     if directory is None:
         return
     _trim_once(directory)

@@ -16,12 +16,17 @@ from dalembert.compile.callback import python_port
 from dalembert.compile.graph import compile_port
 from dalembert.compile.ports import Port
 from dalembert.errors import StepRefused
+from dalembert.kept import Slot
 from dalembert.model import Model
+from dalembert.model.graph import Graph
+from dalembert.model.inputs import TracedInput
 from dalembert.model.opaque import OpaqueEvaluator
-from dalembert.regularize import DescriptorForm, System
+from dalembert.regularize import System
+from dalembert.regularize.form import Form
 
-#: compiled forms of one model beyond which ports of inputs that are no longer used are dropped
-CACHED_FORMS = 100
+COMPILED: Slot[CompiledSystem] = Slot("compiled system", most=1)
+#: a sweep over inputs must not fill the memory
+INPUTS: Slot[Port] = Slot("ports of inputs", most=8)
 
 
 @dataclass(frozen=True)
@@ -37,13 +42,8 @@ class CompiledSystem:
 
 
 def compile_system(system: System) -> CompiledSystem:
-    """Compile a square formulation, once per model."""
-    model = system.model
-    key = ("compiled", system.formulation, id(system))
-    with model.lock:
-        if key not in model.cache:
-            model.cache[key] = _compile(system)
-        return model.cache[key]
+    """Compile a formulation, once."""
+    return system.kept.get(COMPILED, None, lambda: _compile(system))
 
 
 def _compile(system: System) -> CompiledSystem:
@@ -95,26 +95,27 @@ def _behind(system: System) -> dict[str, slice]:
 
 
 def expression_port(
-    system: System | DescriptorForm,
+    form: Form,
     expression: ca.SX,
     x: ca.SX | None = None,
     at_zero: tuple[str, ...] = (),
     behind: Mapping[str, slice] | None = None,
+    graph: Graph | None = None,
 ) -> Port:
-    """A port for any expression of the system's state (or of `x` = state and rates).
+    """A port for any expression of a form's unknowns (or of `x` = unknowns and rates).
 
     Functions that could not be traced are evaluated with the vectors `at_zero` set to zero, and with those that stand
-    `behind` the state in `x`.
+    `behind` the unknowns in `x`; they are those of `graph` if it is not the model's own.
     """
-    graph = system.model.graph
-    x = system.x if x is None else x
+    graph = form.model.graph if graph is None else graph
+    x = form.x if x is None else x
     expression = ca.cse(ca.densify(ca.vec(expression)))
     blocks = graph.externals_in(expression)
     if not blocks:
         return compile_port(graph.t, x, graph.theta, expression)
     inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *(b.symbol for b in blocks)), expression)
     evaluator = OpaqueEvaluator(graph, blocks, {})
-    slices = {**system.slices, **(behind or {})}
+    slices = {**form.slices, **(behind or {})}
     fixed = {kind: np.zeros(0) for kind in graph.vectors if kind not in slices}
     fixed |= {kind: np.zeros(graph.size(kind)) for kind in at_zero}
 
@@ -131,17 +132,10 @@ def input_port(model: Model) -> Port | None:
     inputs = model.inputs
     if not inputs:
         return None
-    key = ("inputs", *(id(traced) for traced in inputs.values()))
-    with model.lock:
-        if key not in model.cache:
-            if len(model.cache) > CACHED_FORMS:  # a sweep over inputs must not fill the memory
-                for old in [k for k in model.cache if k[0] == "inputs"]:
-                    del model.cache[old]
-            model.cache[key] = (_input_port(model, inputs), inputs)  # the inputs stay alive with their ids
-        return model.cache[key][0]
+    return model.kept.get(INPUTS, tuple(inputs.values()), lambda: _input_port(model, inputs))
 
 
-def _input_port(model: Model, inputs: dict) -> Port:
+def _input_port(model: Model, inputs: dict[str, TracedInput]) -> Port:
     graph = model.graph
     if all(traced.sx is not None for traced in inputs.values()):
         columns = ca.horzcat(*(traced.sx(graph.t) for traced in inputs.values()))
@@ -150,7 +144,7 @@ def _input_port(model: Model, inputs: dict) -> Port:
     def evaluate(t: float, x: np.ndarray, theta: np.ndarray, out: np.ndarray) -> None:
         out[:] = model.input_values(t).ravel()
 
-    return python_port(evaluate, n_x=0, n_theta=0, n_out=3 * len(inputs))
+    return python_port(evaluate, n_x=0, n_theta=0, n_out=model.theta_layout.n_moving)
 
 
 def nonzeros(matrix: ca.SX) -> ca.SX:

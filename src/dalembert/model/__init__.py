@@ -1,9 +1,10 @@
 """Models: named variables, functions, parameters, start values; the user's functions traced into one CasADi graph."""
 
 from dalembert.model.base import Model
-from dalembert.model.equations_of_motion import KINDS, EquationsOfMotion
+from dalembert.model.equations_of_motion import EquationsOfMotion
 from dalembert.model.implicit import ImplicitDAE
 from dalembert.model.inputs import Input
 from dalembert.model.quasi_linear import QuasiLinearDAE
+from dalembert.model.vocabulary import MECHANICAL as KINDS
 
 __all__ = ["KINDS", "EquationsOfMotion", "ImplicitDAE", "Input", "Model", "QuasiLinearDAE"]

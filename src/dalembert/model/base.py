@@ -1,10 +1,9 @@
-"""What all models share: named vectors, parameters, inputs, validation that collects every fault, a place for results
-of compilation."""
+"""What all models share: named vectors, parameters, discrete variables, inputs, validation that collects every fault,
+a place for results of compilation."""
 
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,11 +11,16 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.kept import Kept, Slot
 from dalembert.model.functions import ModelFunction, describe, numbers_of, trace
 from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
-from dalembert.model.namespace import RESERVED, explain_unknown
-from dalembert.model.opaque import DEPENDENCIES, WITHOUT_INPUT_RATES
+from dalembert.model.namespace import explain_unknown
+from dalembert.model.theta import ThetaLayout
+from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, select
+
+#: whether no function of a model contains the time itself
+THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
 
 class Model:
@@ -27,7 +31,52 @@ class Model:
 
     name: str
     graph: Graph
-    reserved: frozenset[str] = RESERVED
+
+    # -- what kind of model it is: other rooms ask this in place of the class ----------------------------------------
+
+    #: kinds of the unknowns, in the order in which they stand in states
+    state_kinds: tuple[str, ...]
+    #: kinds that functions of the namespace may read
+    readable_kinds: tuple[str, ...]
+    #: kinds of which start values may be given, as the argument kind + "0"
+    start_kinds: tuple[str, ...]
+    #: what `Solution.residual` can be asked for
+    residual_levels: tuple[str, ...]
+    #: how a DAE is integrated, which is as it stands; None: there are several formulations
+    own_formulation: str | None = None
+    #: whether there are positions and velocities, a mass matrix, and constraints of several levels
+    mechanical: bool = False
+    #: whether derivatives enter by a matrix, E(x,t) x' = k(x,t)
+    linear_in_rates: bool = True
+    #: what is to be done with the `continuous_kinds` where inputs jump: a mode of `consistent_initial_values`
+    restart_mode: str = "correct"
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Names of the namespace that no variable or parameter may have."""
+        return frozenset((*OTHERS, *(kind for kind in self.readable_kinds if VOCABULARY[kind].reserved)))
+
+    @property
+    def differential_kinds(self) -> tuple[str, ...]:
+        """Kinds whose derivatives occur."""
+        return select(self.state_kinds, Role.DIFFERENTIAL, Role.UNKNOWN)
+
+    @property
+    def continuous_kinds(self) -> tuple[str, ...]:
+        """Kinds that stay where inputs jump, so that a restart needs them; the others follow."""
+        return select(self.state_kinds, Role.DIFFERENTIAL, Role.CONTACT, Role.UNKNOWN)
+
+    @property
+    def settable_kinds(self) -> tuple[str, ...]:
+        """Kinds of which an event's action may set values that mean something: all but multipliers, which follow."""
+        return tuple(kind for kind in self.state_kinds if VOCABULARY[kind].role is not Role.MULTIPLIER)
+
+    @property
+    def given_rates(self) -> tuple[str, ...]:
+        """Kinds of start values that are derivatives; at a restart the last ones tell where to look for the next."""
+        return select(self.start_kinds, Role.RATE)
+
+    # -- building --------------------------------------------------------------------------------------------------
 
     def _begin(
         self,
@@ -35,13 +84,16 @@ class Model:
         vectors: Mapping[str, Sequence[str]],
         parameters: Mapping[str, Any],
         inputs: Mapping[str, Any],
+        discrete: Mapping[str, Any],
         faults: list[str],
     ) -> None:
         self.name = name
         reserved = self.reserved
         parameters, inputs = _mapping("parameters", parameters, faults), _mapping("inputs", inputs, faults)
+        discrete = _mapping("discrete", discrete, faults)
         vectors = {kind: check_names(kind, names, reserved, faults) for kind, names in vectors.items()}
         values = _parameter_values(parameters, reserved, faults)
+        modes = _discrete_values(discrete, reserved, faults)
         self._inputs: dict[str, TracedInput] = {}
         for input_name, given in inputs.items():
             if not isinstance(input_name, str) or not input_name:
@@ -50,19 +102,20 @@ class Model:
                 faults.append(f"input '{input_name}': this name is reserved; choose another, e.g. '{input_name}_'")
             else:
                 self._set_input(input_name, given, faults)
-        self.graph = Graph(vectors, values, tuple(self._inputs))
-        rates = [f"{n}_dot" for n in self._inputs]
-        _check_unique([*(n for names in vectors.values() for n in names), *values, *self._inputs, *rates], faults)
+        self.graph = Graph(vectors, values, tuple(self._inputs), modes)
+        variables = [n for names in vectors.values() for n in names]
+        _check_unique([*variables, *self.graph.other_names()], faults)
         if faults:  # nothing can be traced with broken names
             raise ModelError(f"model '{name}' has faults", faults)
-        #: compiled forms by key; shared by all variants of this model
+        #: what was derived from the graph; shared by all variants of this model
+        self.kept = Kept()
         self.cache: dict[Any, Any] = {}
-        self.lock = threading.RLock()
+        self.lock = self.kept.lock
 
-    def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any) -> list[str]:
+    def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any) -> list[str]:
         """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
         faults: list[str] = []
-        self._begin(name, {"x": x}, parameters, inputs, faults)
+        self._begin(name, {"x": x}, parameters, inputs, discrete, faults)
         if not self.graph.size("x"):
             raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
         return faults
@@ -75,35 +128,24 @@ class Model:
 
     def _hidden_names(self, kinds: Iterable[str], role: str) -> dict[str, str]:
         """For every name that exists but must not be used in `role`: why not."""
-        sentence = {
-            "v": "is a velocity",
-            "r": "is a dynamic force variable",
-            "w": "is an auxiliary variable",
-            "s": "is a contact-point coordinate",
-            "lam": "is a multiplier",
-            "mu": "is a multiplier",
-            "p": "is a position",
-            "x": "is a state",
-            "a": "is an acceleration",
-        }
         allowed = ", ".join([*kinds, "t"])
         hidden = {}
-        # multipliers and accelerations are no vectors of the graph yet while the constraints are traced
-        later = {} if "x" in self.graph.vectors else {"lam": (), "mu": (), "a": ()}
-        for kind, names in (later | dict(self.graph.vectors)).items():
+        for kind in self.readable_kinds:
             if kind in kinds:
                 continue
-            for name in (kind, *names):
-                hidden[name] = f"it {sentence[kind]}, and {role}= may depend on {allowed}, parameters and inputs only"
-        if role in WITHOUT_INPUT_RATES:
+            # multipliers are no vectors of the graph yet while the constraints are traced
+            for name in (kind, *self.graph.vectors.get(kind, ())):
+                sentence = VOCABULARY[kind].sentence
+                hidden[name] = f"it {sentence}, and {role}= may depend on {allowed}, parameters and inputs only"
+        if not FUNCTIONS[role].input_rates:
             for name in self.graph.inputs:
                 hidden[f"{name}_dot"] = f"{role}= is differentiated twice in time and must not contain rates of inputs"
         return hidden
 
     def _trace(self, role: str, function: Any, faults: list[str]) -> ModelFunction | None:
-        kinds = tuple(k for k in DEPENDENCIES[role] if k in ("a", "dx") or k in self.graph.vectors)
-        hidden = self._hidden_names(kinds, role)
-        rates = role not in WITHOUT_INPUT_RATES
+        may = FUNCTIONS[role]
+        kinds = tuple(k for k in may.reads if VOCABULARY[k].role is Role.RATE or k in self.graph.vectors)
+        hidden, rates = self._hidden_names(kinds, role), may.input_rates
         symbols = self.graph.symbols(kinds, hidden, rates)
         traced = trace(role, function, symbols, lambda: self.graph.sample_points(kinds, hidden, rates), faults)
         if traced is not None and traced.traced and contains_nan(traced.sx):
@@ -122,6 +164,36 @@ class Model:
     @property
     def inputs(self) -> dict[str, TracedInput]:
         return dict(self._inputs)
+
+    @property
+    def discrete(self) -> dict[str, float]:
+        """Start values of the discrete variables by name (a copy)."""
+        return dict(self.graph.discrete)
+
+    @property
+    def discrete_names(self) -> tuple[str, ...]:
+        """Names of the discrete variables in the order in which their values stand in θ."""
+        return tuple(self.graph.discrete)
+
+    def discrete_values(self, given: Mapping[str, Any] | None = None) -> np.ndarray:
+        """Values of the discrete variables in their order: those given by name, the model's start values elsewhere.
+
+        >>> import dalembert as da
+        >>> brake = da.EquationsOfMotion(
+        ...     p=["x"], mass=[1.0], force=lambda s: [-s.pressed * s.x_dot], discrete={"pressed": 0, "gear": 1})
+        >>> brake.discrete_values({"pressed": True})
+        array([1., 1.])
+        """
+        faults: list[str] = []
+        values = self.discrete
+        for name, value in _discrete_values(_mapping("discrete", given, faults), self.reserved, faults).items():
+            if name in values:
+                values[name] = value
+            else:
+                faults.append(f"discrete: {explain_unknown(name, values)}")
+        if faults:
+            raise ModelError(f"model '{self.name}': discrete variables", faults)
+        return np.array(list(values.values()), float)
 
     def replace(self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None) -> Model:
         """A variant with other parameter values or inputs. Shares the graph and all compiled code with this one."""
@@ -154,24 +226,45 @@ class Model:
             raise ModelError(f"model '{self.name}' cannot be changed like this", faults)
         return variant
 
-    def theta(self, t: float | None = None) -> np.ndarray:
-        """Parameters followed by u, u', u'' (at time t, or zero)."""
-        u = np.zeros((3, len(self._inputs))) if t is None or not self._inputs else self.input_values(t)
-        return np.concatenate([self.graph.parameter_values, u.ravel()])
+    def with_discrete(self, values: np.ndarray) -> Model:
+        """A variant with these values of the discrete variables, in their order."""
+        if not self.graph.discrete or np.array_equal(values, self.graph.discrete_values):
+            return self
+        variant = copy.copy(self)
+        variant.graph = copy.copy(self.graph)
+        variant.graph.discrete = dict(zip(self.discrete_names, map(float, values), strict=True))
+        return variant
 
-    def thetas(self, t: np.ndarray) -> np.ndarray:
-        """`theta` at many times, as columns."""
-        t = np.asarray(t, float)
-        constant = np.repeat(self.graph.parameter_values[:, None], len(t), axis=1)
+    @property
+    def theta_layout(self) -> ThetaLayout:
+        """Where parameters, discrete variables and inputs stand in `theta`."""
+        return self.graph.layout
+
+    def theta(self, t: float | None = None, discrete: np.ndarray | None = None) -> np.ndarray:
+        """A new θ with the inputs at time t (default: zero) and the discrete variables' values (default: at start)."""
+        graph = self.graph
+        inputs = self.input_values(t) if t is not None and self._inputs else None
+        values = graph.discrete_values if discrete is None else discrete
+        return graph.layout.assemble(graph.parameter_values, values, inputs)
+
+    def thetas(self, t: np.ndarray, discrete: np.ndarray | None = None) -> np.ndarray:
+        """`theta` at N times, as columns; `discrete` holds the values for all times, or (n, N) for each of them."""
+        t, graph = np.asarray(t, float), self.graph
+        values = graph.discrete_values if discrete is None else discrete
+        return graph.layout.assemble_many(graph.parameter_values, values, self._input_columns(t), len(t))
+
+    def _input_columns(self, t: np.ndarray) -> np.ndarray | None:
+        """u, u', u'' at many times, a column for each."""
         if not self._inputs:
-            return constant
+            return None
         if any(traced.sx is None for traced in self._inputs.values()) or len(t) == 0:
-            return np.concatenate(
-                [constant, np.array([self.input_values(time).ravel() for time in t]).reshape(len(t), -1).T]
-            )
+            columns = np.zeros((self.theta_layout.n_moving, len(t)))
+            for i, time in enumerate(t):
+                columns[:, i] = self.input_values(time).ravel()
+            return columns
         # a CasADi function takes a row of times at once: three rows for each input
         rows = np.array([np.array(traced.sx(t[None, :]), float) for traced in self._inputs.values()])
-        return np.concatenate([constant, rows.transpose(1, 0, 2).reshape(-1, len(t))])
+        return rows.transpose(1, 0, 2)
 
     def input_values(self, t: float) -> np.ndarray:
         """u, u', u'' at time t as three rows."""
@@ -188,21 +281,20 @@ class Model:
     @property
     def time_acts_through_inputs(self) -> bool:
         """Whether no function contains the time itself; those that could not be traced might."""
-        key = "time acts through inputs"
-        if key not in self.cache:
-            functions = self.graph.functions.values()
-            self.cache[key] = all(f.traced and not ca.depends_on(f.sx, self.graph.t) for f in functions)
-        return self.cache[key]
+        functions = self.graph.functions.values()
+        return self.kept.get(
+            THROUGH_INPUTS, None, lambda: all(f.traced and not ca.depends_on(f.sx, self.graph.t) for f in functions)
+        )
 
     @property
     def untraceable(self) -> dict[str, str]:
         """Functions that run as Python code, with the reason."""
-        reasons = {role: f.reason for role, f in self.graph.functions.items() if role in DEPENDENCIES and not f.traced}
+        reasons = {role: f.reason for role, f in self.graph.functions.items() if role in FUNCTIONS and not f.traced}
         return reasons | {f"input {n}": i.reason for n, i in self._inputs.items() if i.sx is None}
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Names of the components of a vector: p, v, r, w, s, lam, mu, or x."""
-        return tuple(self.graph.vectors.get(kind, ()))
+        """Names of the components of a vector: p, v, r, w, s, lam, mu, or x, dx."""
+        return self.graph.names(kind) if kind in VOCABULARY else ()
 
 
 def _mapping(what: str, given: Any, faults: list[str]) -> dict[Any, Any]:
@@ -256,13 +348,33 @@ def _parameter_values(
     return values
 
 
+def _discrete_values(given: Mapping[str, Any], reserved: frozenset[str], faults: list[str]) -> dict[str, float]:
+    values = {}
+    for name, value in given.items():
+        if not isinstance(name, str) or not name:
+            faults.append(f"discrete variable {name!r}: names are non-empty strings")
+            continue
+        if name in reserved:
+            faults.append(f"discrete variable '{name}': this name is reserved; choose another, e.g. '{name}_'")
+            continue
+        try:
+            number = numbers_of(value)
+        except (TypeError, ValueError):
+            number = np.zeros(0)
+        if number.ndim or not np.isfinite(number).all():
+            faults.append(f"discrete variable '{name}' = {value!r} must be a finite number")
+            continue
+        values[name] = float(number)
+    return values
+
+
 def _check_unique(names: Sequence[str], faults: list[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
             faults.append(
                 f"the name '{name}' is given twice; "
-                "variables, their rates (name_dot), parameters and inputs share one namespace"
+                "variables, their rates (name_dot), parameters, discrete variables and inputs share one namespace"
             )
         seen.add(name)
 

@@ -15,9 +15,7 @@ from dalembert.errors import ModelError
 from dalembert.model.base import Model, check_names
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe
 from dalembert.model.structure import Structure, broken_promises, find_structure
-
-#: The vectors of the state, in the order used everywhere.
-KINDS = ("p", "v", "r", "w", "s", "lam", "mu")
+from dalembert.model.vocabulary import FUNCTIONS, LEVELS, MECHANICAL, VOCABULARY, equation_name
 
 
 class EquationsOfMotion(Model):
@@ -49,6 +47,9 @@ class EquationsOfMotion(Model):
         Z as a matrix (n_p × n_v).
     parameters, inputs : mappings
         Numbers or arrays by name; functions of time (or `Input`) by name, whose rates are `name_dot`.
+    discrete : mapping
+        Start values of discrete variables by name: constant while the model is integrated, but events may set them
+        (modes, contacts, switches).
     lam, mu : sequences of str, optional
         Names of the holonomic and nonholonomic constraints' multipliers.
     velocity_constraints, acceleration_constraints : callable, optional
@@ -73,6 +74,12 @@ class EquationsOfMotion(Model):
        multibody systems", WIAS Preprint 1259, 2007, equations (1)-(3).
     """
 
+    state_kinds = start_kinds = MECHANICAL
+    readable_kinds = (*MECHANICAL, "a")
+    residual_levels = (*LEVELS, "invariant")
+    mechanical = True
+    restart_mode = "trust"
+
     def __init__(
         self,
         p: Sequence[str],
@@ -85,6 +92,7 @@ class EquationsOfMotion(Model):
         s: Sequence[str] = (),
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
+        discrete: Mapping[str, float] | None = None,
         kinematics: Any = None,
         dynamics: Any = None,
         auxiliary: Any = None,
@@ -107,7 +115,7 @@ class EquationsOfMotion(Model):
             v = [f"{n}_dot" for n in p] if isinstance(p, tuple) else ()
             if kinematics is not None:
                 faults.append("v= must name the velocities when kinematics= is given, e.g. v=['wx', 'wy', 'wz']")
-        self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters, inputs, faults)
+        self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters, inputs, discrete, faults)
         graph = self.graph
         if not graph.size("p"):
             raise ModelError(f"model '{name}' has faults", ["p=: a system needs at least one position"])
@@ -154,19 +162,8 @@ class EquationsOfMotion(Model):
         return find_structure(self.graph)
 
     def __repr__(self) -> str:
-        parts = []
-        for count, noun in (
-            (self.graph.size("p"), "position"),
-            (self.graph.size("v"), "velocit"),
-            (self.graph.size("r"), "dynamic force variable"),
-            (self.graph.size("w"), "auxiliary variable"),
-            (self.graph.size("s"), "contact-point coordinate"),
-            (self.graph.size("lam"), "holonomic constraint"),
-            (self.graph.size("mu"), "nonholonomic constraint"),
-        ):
-            if count:
-                ending = {"velocit": ("y", "ies")}.get(noun, ("", "s"))[count > 1]
-                parts.append(f"{count} {noun}{ending}")
+        counts = {kind: self.graph.size(kind) for kind in self.state_kinds}
+        parts = (VOCABULARY[kind].count(number) for kind, number in counts.items() if number)
         return f"EquationsOfMotion({self.name!r}: {', '.join(parts)})"
 
     # -- building --------------------------------------------------------------------------------------------------
@@ -207,17 +204,9 @@ class EquationsOfMotion(Model):
         self._keep(role, function)
 
     def _needed(self, role: str) -> str:
-        kind = {
-            "force": "v",
-            "dynamics": "r",
-            "auxiliary": "w",
-            "contact_points": "s",
-            "velocity_constraints": "lam",
-            "acceleration_constraints": "lam",
-        }[role]
         return (
             "one for each of "
-            + ", ".join(self.graph.vectors[kind])
+            + ", ".join(self.graph.vectors[FUNCTIONS[role].rows])
             + (
                 ", then of the nonholonomic constraints"
                 if role == "acceleration_constraints" and self.graph.size("mu")
@@ -271,7 +260,7 @@ class EquationsOfMotion(Model):
     def _check_mass(self, function: ModelFunction, where: str, faults: list[str]) -> None:
         """Symmetric at sample points, to rounding; and if it is constant, positive semi-definite."""
         graph = self.graph
-        moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du, graph.ddu)
+        moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.changing)
         M = ca.sparsify(graph.value("mass"))
         entries = ca.Function("M", [moving, graph.parameter_symbols], [M, M - M.T]) if function.traced else None
         for seed in range(3):
@@ -306,9 +295,7 @@ class EquationsOfMotion(Model):
                 faults.append(f"{kind}: the name '{name}' is given twice")
         if names is None or len(names) != count:
             names = [f"{kind}{i + 1}" for i in range(count)]
-        rates = {f"{name}_dot" for name in self.graph.inputs}
-        variables = {n for ns in self.graph.vectors.values() for n in ns}
-        taken = variables | set(self.graph.parameters) | set(self.graph.inputs) | rates
+        taken = {*(n for ns in self.graph.vectors.values() for n in ns), *self.graph.other_names()}
         for name in sorted(taken & set(names)):
             faults.append(
                 f"the name '{name}' is taken by a multiplier; rename it or name the multipliers with {kind}=[...]"
@@ -330,7 +317,7 @@ class EquationsOfMotion(Model):
             H = ca.jacobian(graph.functions["nonholonomic"].sx, graph.symbol["v"])
             nonlinear = _rows_depending(ca.vertcat(*H.nonzeros()), graph.symbol["v"])
             for i in sorted({H.sparsity().row()[k] for k in np.flatnonzero(nonlinear)}):
-                faults.append(f"nonholonomic constraint '{graph.vectors['mu'][i]}' is not linear in the velocities")
+                faults.append(f"{equation_name('mu', graph.vectors['mu'][i])} is not linear in the velocities")
         self._check_rows("contact_points", graph.symbol["s"], "no contact-point coordinate", graph.vectors["s"], faults)
         self._check_rows("auxiliary", graph.symbol["w"], "no auxiliary variable", graph.vectors["w"], faults)
         motion = ca.vertcat(variables, graph.symbol["v"])

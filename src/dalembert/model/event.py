@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,8 @@ import numpy as np
 
 from dalembert.errors import ModelError, OptionError
 from dalembert.model.base import Model, contains_nan
-from dalembert.model.functions import ModelFunction, trace
+from dalembert.model.functions import trace
+from dalembert.model.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,16 +105,26 @@ def as_events(given: Any) -> list[Event]:
     return events
 
 
-def trace_events(model: Model, events: list[Event]) -> ca.SX:
-    """All event functions as one column; those that cannot be traced become external symbols of the model's graph."""
+@dataclass(frozen=True)
+class TracedEvents:
+    """All event functions as one column `values`. Those that cannot be traced are external symbols of `graph`, a branch
+    of the model's own, which stays as it is."""
+
+    values: ca.SX
+    graph: Graph
+
+
+def trace_events(model: Model, events: Sequence[Event]) -> TracedEvents:
+    """Trace the functions as they are now: what they read of their surroundings may change from run to run."""
     faults: list[str] = []
     columns = []
-    kinds = model.graph.event_kinds
+    with model.kept.lock:
+        graph = model.graph.branch()
+    kinds = graph.event_kinds
+    symbols = graph.symbols(kinds, {})
     for event in events:
         role = f"event '{event.name}'"
-        with model.lock:
-            symbols = model.graph.symbols(kinds, {})
-            function = trace(role, event.function, symbols, lambda: model.graph.sample_points(kinds, {}), faults)
+        function = trace(role, event.function, symbols, lambda: graph.sample_points(kinds, {}), faults)
         if function is None:
             continue
         if function.shape != (1, 1):
@@ -125,9 +136,8 @@ def trace_events(model: Model, events: list[Event]) -> ca.SX:
         if function.traced:
             columns.append(function.sx)
             continue
-        key = f"{role} #{id(event.function)}"
-        model.graph.functions[key] = ModelFunction(role, (1, 1), function.ndim, None, function.python, function.reason)
-        columns.append(model.graph.external(key, "value", (1, 1)))
+        graph.functions[role] = function
+        columns.append(graph.external(role, "value", (1, 1)))
     if faults:
         raise ModelError("events", faults)
-    return ca.vertcat(*columns)
+    return TracedEvents(ca.vertcat(*columns), graph)

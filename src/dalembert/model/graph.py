@@ -7,6 +7,7 @@ downstream treats both kinds alike.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,8 @@ import numpy as np
 from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction
 from dalembert.model.namespace import Namespace
+from dalembert.model.theta import ThetaLayout
+from dalembert.model.vocabulary import VOCABULARY, Role
 
 #: Variables that a sample point for untraceable functions gets, one set per try.
 SAMPLES = (0.31, -0.47, 1.13)
@@ -42,11 +45,16 @@ class External:
 
 @dataclass
 class Graph:
-    """Symbols and functions of one model. `vectors` maps p, v, … to names; `parameters` maps names to values."""
+    """Symbols and functions of one model.
+
+    `vectors` maps p, v, … to names, `parameters` and `discrete` map names to values. `layout` says where the parts of
+    the vector `theta` stand.
+    """
 
     vectors: Mapping[str, Sequence[str]]
     parameters: Mapping[str, np.ndarray]
     inputs: Sequence[str]
+    discrete: Mapping[str, float] = field(default_factory=dict)  # start values: constant until an event sets others
     functions: dict[str, ModelFunction] = field(default_factory=dict)
     externals: dict[tuple[str, str], External] = field(default_factory=dict)
     promises: frozenset[str] = frozenset()  # "autonomous", "constant mass": for functions that cannot be traced
@@ -56,27 +64,48 @@ class Graph:
         self.symbol: dict[str, ca.SX] = {}
         for kind, names in self.vectors.items():
             self.symbol[kind] = ca.SX.sym(kind, len(names))
-        self.a = ca.SX.sym("a", len(self.vectors.get("v", ())))
-        self.dx = ca.SX.sym("dx", len(self.vectors.get("x", ())))
-        n_u = len(self.inputs)
+        self.a, self.dx = (ca.SX.sym(kind, self.size(kind)) for kind in ("a", "dx"))
+        n_parameters, n_u = sum(value.size for value in self.parameters.values()), len(self.inputs)
+        self.layout = ThetaLayout(n_parameters, len(self.discrete), n_u)
         self.u, self.du, self.ddu = (ca.SX.sym(name, n_u) for name in ("u", "du", "ddu"))
-        self.parameter_symbols = ca.SX.sym("theta", sum(value.size for value in self.parameters.values()))
-        self.theta = ca.vertcat(self.parameter_symbols, self.u, self.du, self.ddu)
+        self.parameter_symbols = ca.SX.sym("theta", n_parameters)
+        self.discrete_symbols = ca.SX.sym("discrete", len(self.discrete))
+        self.theta = ca.vertcat(self.parameter_symbols, self.discrete_symbols, self.u, self.du, self.ddu)
+        #: the time and what moves with it
+        self.time = ca.vertcat(self.t, self.u, self.du, self.ddu)
+        #: everything beside the state that may change in a simulation, be it at events only
+        self.changing = ca.vertcat(self.time, self.discrete_symbols)
 
     # -- sizes and names -------------------------------------------------------------------------------------------
 
     def size(self, kind: str) -> int:
-        return len(self.vectors.get(kind, ()))
+        """Number of components; accelerations and other rates have those of their vectors."""
+        return len(self.vectors.get(VOCABULARY[kind].of or kind, ()))
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Names of the components in states; those of rates and of a formulation's own vectors are made up."""
+        word = VOCABULARY[kind]
+        return tuple(word.component.format(name) for name in self.vectors.get(word.of or kind, ()))
 
     @property
     def event_kinds(self) -> tuple[str, ...]:
         """What event functions may depend on: everything, also accelerations."""
         return (*self.vectors, "a") if self.size("v") else tuple(self.vectors)
 
+    def other_names(self) -> tuple[str, ...]:
+        """Names in the namespace that are no variables: parameters, discrete variables, inputs and their rates."""
+        return (*self.parameters, *self.discrete, *self.inputs, *(f"{name}_dot" for name in self.inputs))
+
     def add_vector(self, kind: str, names: Sequence[str]) -> None:
         """Add a vector whose length is known only after tracing (the multipliers)."""
         self.vectors = {**self.vectors, kind: tuple(names)}
         self.symbol[kind] = ca.SX.sym(kind, len(names))
+
+    def branch(self) -> Graph:
+        """A graph with the same symbols to which functions can be added without changing this one."""
+        twin = copy.copy(self)
+        twin.functions, twin.externals = dict(self.functions), dict(self.externals)
+        return twin
 
     @property
     def parameter_values(self) -> np.ndarray:
@@ -87,6 +116,11 @@ class Graph:
             values.flags.writeable = False
             known = self._parameter_values = (self.parameters, values)
         return known[1]
+
+    @property
+    def discrete_values(self) -> np.ndarray:
+        """Start values of the discrete variables as one vector."""
+        return np.array(list(self.discrete.values()), float)
 
     # -- namespaces ------------------------------------------------------------------------------------------------
 
@@ -107,11 +141,13 @@ class Graph:
             start, shape = where
             part = self.parameter_symbols[start : start + int(np.prod(shape))]
             return scalar(part) if shape == () else vector(part).reshape(shape)
+        if kind == "discrete":
+            return scalar(self.discrete_symbols[where])
         if kind == "input":
             return scalar(ca.vertcat(self.u, self.du)[where])
         if kind == "inputs":
             return vector(self.u)
-        symbol = {"a": self.a, "dx": self.dx}[kind] if kind in ("a", "dx") else self.symbol[kind]
+        symbol = getattr(self, kind) if VOCABULARY[kind].role is Role.RATE else self.symbol[kind]
         return vector(symbol) if where is None else scalar(symbol[where])
 
     def numbers(
@@ -124,9 +160,7 @@ class Graph:
         input_rates: bool = True,
     ) -> Namespace:
         """Namespace of numbers for evaluating an untraceable function."""
-        places = self._places(tuple(kinds), input_rates)
-        n_u = len(self.inputs)
-        n_par = len(theta) - 3 * n_u
+        places, layout = self._places(tuple(kinds), input_rates), self.layout
 
         def lookup(name: str) -> Any:
             kind, where = places[name]
@@ -136,10 +170,12 @@ class Graph:
                 start, shape = where
                 size = int(np.prod(shape))
                 return float(theta[start]) if shape == () else theta[start : start + size].reshape(shape)
+            if kind == "discrete":
+                return float(theta[layout.discrete][where])
             if kind == "input":
-                return float(theta[n_par + where])
+                return float(theta[layout.inputs][where])
             if kind == "inputs":
-                return np.array(theta[n_par : n_par + n_u])
+                return np.array(theta[layout.u])
             return np.array(values[kind]) if where is None else float(values[kind][where])
 
         return Namespace(lookup, places.keys(), {k: v for k, v in hidden.items() if k not in places})
@@ -148,13 +184,15 @@ class Graph:
         places: dict[str, tuple[str, Any]] = {"t": ("t", None), "u": ("inputs", None)}
         for kind in kinds:
             places[kind] = (kind, None)
-            names = (f"{n}_dot" for n in self.vectors["x"]) if kind == "dx" else self.vectors.get(kind, ())
-            for i, name in enumerate(names):
-                places[name] = (kind, i)
+            if kind != "a":  # their names come last
+                for i, name in enumerate(self.names(kind)):
+                    places[name] = (kind, i)
         offset = 0
         for name, value in self.parameters.items():
             places[name] = ("parameter", (offset, value.shape))
             offset += value.size
+        for i, name in enumerate(self.discrete):
+            places[name] = ("discrete", i)
         for i, name in enumerate(self.inputs):
             places[name] = ("input", i)
             if input_rates:
@@ -177,13 +215,19 @@ class Graph:
     ) -> list[Namespace]:
         """A few generic points at which an untraceable function is tried while the model is built."""
         kinds = tuple(kinds)
-        lengths = {kind: self.size({"a": "v", "dx": "x"}.get(kind, kind)) for kind in kinds}
+        lengths = {kind: self.size(kind) for kind in kinds}
         points = []
         for k, sample in enumerate(SAMPLES):
             values = {kind: sample + 0.1 * np.arange(length) for kind, length in lengths.items()}
-            theta = np.concatenate([self.parameter_values, np.full(3 * len(self.inputs), sample)])
+            theta = self.sample_theta(sample)
             points.append(self.numbers(kinds, hidden, 0.1 * k, values, theta, input_rates))
         return points
+
+    def sample_theta(self, inputs: float, discrete: float = 0.0) -> np.ndarray:
+        """θ with all inputs and their rates at one value, and the discrete variables moved by `discrete`."""
+        return self.layout.assemble(
+            self.parameter_values, self.discrete_values + discrete, np.full(self.layout.n_moving, inputs)
+        )
 
     # -- functions as expressions ----------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ import casadi as ca
 from dalembert.errors import ModelError
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
-from dalembert.model.namespace import RESERVED_IMPLICIT
 
 
 class ImplicitDAE(Model):
@@ -23,7 +22,7 @@ class ImplicitDAE(Model):
     residual : callable
         F. In the namespace `s`, derivatives are `s.<name>_dot`, and all of them the vector `s.dx`. A function that
         cannot be traced runs as Python code, and its derivatives are differences.
-    parameters, inputs : mappings
+    parameters, inputs, discrete : mappings
         As in `EquationsOfMotion`.
 
     Examples
@@ -35,7 +34,11 @@ class ImplicitDAE(Model):
     0.25
     """
 
-    reserved = RESERVED_IMPLICIT
+    state_kinds = ("x",)
+    readable_kinds = start_kinds = ("x", "dx")
+    residual_levels = ("constraints",)
+    own_formulation = "implicit"
+    linear_in_rates = False
     n_constraints = 0
 
     def __init__(
@@ -45,11 +48,12 @@ class ImplicitDAE(Model):
         *,
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
+        discrete: Mapping[str, float] | None = None,
         name: str = "model",
     ):
-        faults = self._begin_dae(name, x, parameters, inputs)
+        faults = self._begin_dae(name, x, parameters, inputs, discrete)
         graph, n = self.graph, self.graph.size("x")
-        taken = {*graph.vectors["x"], *graph.parameters, *graph.inputs, *(f"{i}_dot" for i in graph.inputs)}
+        taken = {*graph.vectors["x"], *graph.other_names()}
         for variable in graph.vectors["x"]:
             if f"{variable}_dot" in taken:
                 faults.append(f"the name '{variable}_dot' is given, but stands for the derivative of '{variable}'")
@@ -80,9 +84,10 @@ class ImplicitDAE(Model):
                 if not ca.depends_on(column, ca.vertcat(graph.symbol["x"][i], graph.dx[i])):
                     faults.append(f"'{variable}' occurs in no equation")
 
-    def names(self, kind: str) -> tuple[str, ...]:
-        """Names of the components of x, or of its derivatives dx."""
-        return tuple(f"{n}_dot" for n in super().names("x")) if kind == "dx" else super().names(kind)
+    @property
+    def n_differential(self) -> int:
+        """Number of equations; which of them contain derivatives depends on where they are evaluated."""
+        return self.graph.size("x")
 
     def __repr__(self) -> str:
         return f"ImplicitDAE({self.name!r}: {self.graph.size('x')} unknowns)"

@@ -13,13 +13,6 @@ from typing import Any, NoReturn
 
 from dalembert.errors import DalembertError
 
-#: The vectors of the general equations of motion, inputs and time: no variable or parameter may have these names.
-RESERVED = frozenset(("p", "v", "r", "w", "s", "lam", "mu", "u", "a", "t"))
-#: A quasi-linear DAE has one vector, `s.x`; a variable of that name takes precedence.
-RESERVED_QUASI_LINEAR = frozenset(("u", "t"))
-#: An implicit one has the derivatives `s.dx` besides.
-RESERVED_IMPLICIT = frozenset(("u", "t", "dx"))
-
 
 class UnknownName(DalembertError, AttributeError):
     """A model function asked for a name that does not exist or that it must not depend on."""

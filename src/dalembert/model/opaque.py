@@ -12,37 +12,16 @@ from dalembert.errors import FunctionFailed, StepRefused
 from dalembert.model.functions import call_with_numbers, describe
 from dalembert.model.namespace import UnknownName
 from dalembert.model.numeric import directional_derivative, jacobian
+from dalembert.model.vocabulary import FUNCTIONS, FunctionRole
 
 if TYPE_CHECKING:
     from dalembert.model.graph import External, Graph
-
-#: What each function of a model may depend on besides t, parameters and inputs.
-DEPENDENCIES: dict[str, tuple[str, ...]] = {
-    "mass": ("p", "s"),
-    "kinematics": ("p",),
-    "force": ("p", "v", "r", "w", "s", "lam", "mu"),
-    "dynamics": ("p", "v", "r", "w", "s", "lam", "mu"),
-    "auxiliary": ("p", "v", "r", "w", "s", "lam", "mu"),
-    "contact_points": ("p", "s"),
-    "nonholonomic": ("p", "v", "s"),
-    "holonomic": ("p", "s"),
-    "invariant": ("p", "v", "s"),
-    "velocity_constraints": ("p", "v", "s"),
-    "acceleration_constraints": ("p", "v", "r", "w", "s", "lam", "mu", "a"),
-    "leading": ("x",),
-    "rhs": ("x",),
-    "constraints": ("x",),
-    "residual": ("x", "dx"),
-}
-
-#: Functions that are differentiated twice in time must not contain input rates.
-WITHOUT_INPUT_RATES = frozenset({"contact_points", "holonomic", "kinematics"})
 
 
 class OpaqueEvaluator:
     """Fill the given external blocks at a point: `evaluator(t, values, theta)` returns them as one vector.
 
-    `values` maps p, v, … to arrays, `theta` is parameters, u, u', u''.
+    `values` maps p, v, … to arrays, `theta` is laid out as in `model.theta`.
     """
 
     def __init__(self, graph: Graph, blocks: Sequence[External], hidden: Mapping[str, str]):
@@ -51,7 +30,7 @@ class OpaqueEvaluator:
         self.hidden = hidden
         self._flow = _Flow(graph, hidden) if any(block.needs_flow for block in blocks) else None
         self._slots = np.cumsum([0, *(block.symbol.numel() for block in self.blocks)])
-        self._mass: tuple[bytes, np.ndarray] | None = None  # a constant one, and the parameters it belongs to
+        self._mass: tuple[bytes, np.ndarray] | None = None  # a constant one, and the fixed part of θ it belongs to
 
     def __call__(self, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
         out = np.empty(self._slots[-1])
@@ -66,7 +45,7 @@ class OpaqueEvaluator:
         role, what = block.role, block.what
         promises = self.graph.promises
         if role == "mass" and "constant mass" in promises:
-            key = theta[: len(theta) - 3 * len(self.graph.inputs)].tobytes()
+            key = theta[self.graph.layout.fixed].tobytes()
             if self._mass is None or self._mass[0] != key:
                 self._mass = (key, self._call(role, t, values, theta))
             return self._mass[1]
@@ -84,14 +63,14 @@ class OpaqueEvaluator:
         self, role: str, what: str, t: float, values: Mapping, theta: np.ndarray, direction: Mapping
     ) -> np.ndarray:
         """Derivative along t' = 1, u' = u', and the given velocities of p and s."""
-        n_u = len(self.graph.inputs)
-        u, du, ddu = theta[len(theta) - 3 * n_u :].reshape(3, n_u)
+        layout = self.graph.layout
+        u, du, ddu = layout.input_rows(theta)
 
         def path(eps: np.ndarray) -> np.ndarray:
             e = float(eps[0])
             moved = {**values, **{kind: values[kind] + e * rate for kind, rate in direction.items()}}
             later = theta.copy()
-            later[len(theta) - 3 * n_u :] = np.concatenate([u + e * du + 0.5 * e * e * ddu, du + e * ddu, ddu])
+            later[layout.inputs] = np.concatenate([u + e * du + 0.5 * e * e * ddu, du + e * ddu, ddu])
             result = self._call(role, t + e, moved, later)
             # Z enters the second derivative of p as (dZ/dt) v, so that is what "first" means for it
             return result @ values["v"] if role == "kinematics" else result.ravel()
@@ -104,9 +83,8 @@ class OpaqueEvaluator:
 
     def _call(self, role: str, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
         function = self.graph.functions[role]
-        rates = role not in WITHOUT_INPUT_RATES
-        kinds = DEPENDENCIES.get(role, self.graph.event_kinds)
-        namespace = self.graph.numbers(kinds, self.hidden, t, values, theta, rates)
+        may = FUNCTIONS.get(role) or FunctionRole(self.graph.event_kinds)
+        namespace = self.graph.numbers(may.reads, self.hidden, t, values, theta, may.input_rates)
         where = describe(function.role, function.python)
         try:
             result = call_with_numbers(function.python, namespace)

@@ -11,7 +11,6 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
-from dalembert.model.namespace import RESERVED_QUASI_LINEAR
 
 
 class QuasiLinearDAE(Model):
@@ -27,7 +26,7 @@ class QuasiLinearDAE(Model):
         k, one value for each row of E.
     constraints : callable, optional
         h. With as many equations in all as unknowns the DAE is square; more make it overdetermined.
-    parameters, inputs : mappings
+    parameters, inputs, discrete : mappings
         As in `EquationsOfMotion`.
 
     Examples
@@ -42,7 +41,9 @@ class QuasiLinearDAE(Model):
     QuasiLinearDAE('model': 3 unknowns, 3 equations)
     """
 
-    reserved = RESERVED_QUASI_LINEAR
+    state_kinds = readable_kinds = start_kinds = ("x",)
+    residual_levels = ("constraints",)
+    own_formulation = "quasi-linear"
 
     def __init__(
         self,
@@ -53,9 +54,10 @@ class QuasiLinearDAE(Model):
         constraints: Any = None,
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
+        discrete: Mapping[str, float] | None = None,
         name: str = "model",
     ):
-        faults = self._begin_dae(name, x, parameters, inputs)
+        faults = self._begin_dae(name, x, parameters, inputs, discrete)
         graph, n = self.graph, self.graph.size("x")
         if rhs is None:
             faults.append("rhs= is missing: give a function of the namespace s, or an array")

@@ -6,6 +6,7 @@ at sample points, and then save evaluations: a constant mass is evaluated once, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from dalembert.model.functions import call_with_numbers, describe
 from dalembert.model.graph import SAMPLES, Graph
-from dalembert.model.opaque import DEPENDENCIES, WITHOUT_INPUT_RATES
+from dalembert.model.vocabulary import FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ def find_structure(graph: Graph) -> Structure:
     """From the graph; functions that could not be traced count as depending on everything that was not promised."""
     M = ca.sparsify(graph.value("mass"))
     off = any(row != column for row, column in zip(*M.sparsity().get_triplet(), strict=True))
-    moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], _time(graph))
+    moving = _what_mass_may_follow(graph)
     constant = not ca.depends_on(M, moving) and (graph.functions["mass"].traced or "constant mass" in graph.promises)
-    timeless = all(not ca.depends_on(f.sx, _time(graph)) for f in graph.functions.values() if f.traced)
+    timeless = all(not ca.depends_on(f.sx, graph.time) for f in graph.functions.values() if f.traced)
     opaque = any(not f.traced for f in graph.functions.values())
     return Structure(
         timeless and (not opaque or "autonomous" in graph.promises), "full" if off else "diagonal", constant
@@ -48,36 +49,43 @@ def broken_promises(graph: Graph) -> Iterator[str]:
     if "constant mass" in graph.promises:
         mass = graph.functions["mass"]
         if mass.traced:
-            moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], _time(graph))
-            if ca.depends_on(mass.sx, moving):
-                yield "constant_mass=True, but mass depends on positions, contact points, time or inputs"
-        elif _differ(graph, "mass", range(len(SAMPLES)), (0.0, 0.7)):
+            if ca.depends_on(mass.sx, _what_mass_may_follow(graph)):
+                others = "inputs or discrete variables" if graph.discrete else "inputs"
+                yield f"constant_mass=True, but mass depends on positions, contact points, time or {others}"
+        elif _differ(graph, "mass", range(len(SAMPLES)), (0.0, 0.7), discrete=(0.0, 1.0)):
             yield f"constant_mass=True, but {describe('mass', mass.python)} gives other values at other points"
     if "autonomous" in graph.promises:
         for role, function in graph.functions.items():
             where = describe(role, function.python)
             if function.traced:
-                if ca.depends_on(function.sx, _time(graph)):
+                if ca.depends_on(function.sx, graph.time):
                     yield f"autonomous=True, but {where} contains the time or an input"
             elif any(_differ(graph, role, (k,), (0.0, 0.7)) for k in range(len(SAMPLES))):
                 yield f"autonomous=True, but {where} gives other values at other times"
 
 
-def _time(graph: Graph) -> ca.SX:
-    return ca.vertcat(graph.t, graph.u, graph.du, graph.ddu)
+def _what_mass_may_follow(graph: Graph) -> ca.SX:
+    return ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.changing)
 
 
-def _differ(graph: Graph, role: str, samples: range | tuple[int, ...], times: tuple[float, ...]) -> bool:
-    """Whether an untraceable function has different values at these sample points and times (where it has any)."""
-    kinds = DEPENDENCIES[role]
+def _differ(
+    graph: Graph,
+    role: str,
+    samples: range | tuple[int, ...],
+    times: tuple[float, ...],
+    discrete: tuple[float, ...] = (0.0,),
+) -> bool:
+    """Whether an untraceable function has different values at these sample points and times (where it has any).
+
+    `discrete` holds what is added to the discrete variables.
+    """
+    may = FUNCTIONS[role]
     seen = []
     for k in samples:
-        values = {
-            kind: SAMPLES[k] + 0.1 * np.arange(graph.size("v") if kind == "a" else graph.size(kind)) for kind in kinds
-        }
-        for t in times:
-            theta = np.concatenate([graph.parameter_values, np.full(3 * len(graph.inputs), SAMPLES[0] + t)])
-            namespace = graph.numbers(kinds, {}, t, values, theta, role not in WITHOUT_INPUT_RATES)
+        values = {kind: SAMPLES[k] + 0.1 * np.arange(graph.size(kind)) for kind in may.reads}
+        for t, change in itertools.product(times, discrete):
+            theta = graph.sample_theta(SAMPLES[0] + t, change)
+            namespace = graph.numbers(may.reads, {}, t, values, theta, may.input_rates)
             try:
                 seen.append(np.asarray(call_with_numbers(graph.functions[role].python, namespace), float))
             except Exception:  # it need not be defined everywhere

@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion, QuasiLinearDAE
+from dalembert.model.vocabulary import VISIBLE, VOCABULARY, Role
 
-_VECTORS = ("p", "v", "lam", "r", "w", "s", "mu", "x")
-_START = ("p0", "v0", "r0", "w0", "s0", "x0")
+_START = tuple(f"{kind}0" for kind in VISIBLE if VOCABULARY[kind].role is not Role.MULTIPLIER)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,7 +35,7 @@ class Reference:
     x: np.ndarray | None = None  # of a QuasiLinearDAE, all there is
 
     def __post_init__(self) -> None:
-        for name in _VECTORS:
+        for name in VISIBLE:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, _read_only(value))

@@ -16,12 +16,14 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues, ModelError
-from dalembert.model import KINDS, EquationsOfMotion
+from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.event import Event, trace_events
 from dalembert.model.numeric import jacobian as numeric_jacobian
+from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import derive
 from dalembert.regularize.newton import nearest_solution
+from dalembert.regularize.system import places
 
 #: singular values below this fraction of the largest count as zero
 RANK = 1e-9
@@ -36,7 +38,7 @@ def solve_conditions(
     contradict each other.
     """
     problem = _Problem(model, t, conditions)
-    z = np.concatenate([start[kind] for kind in KINDS] + [np.zeros(model.graph.size("v"))])
+    z = np.concatenate([start[kind] for kind in model.state_kinds] + [np.zeros(model.graph.size("v"))])
     # accelerations first: they are never given, and everything else is judged with them
     z = problem.with_accelerations(z)
     residual, J = problem(z)
@@ -74,31 +76,23 @@ class _Problem:
         motion = graph.value("force") - levels.constraint_force - ca.mtimes(graph.value("mass"), graph.a)
         d = graph.value("auxiliary") if graph.size("w") else ca.SX(0, 1)
         rows = ca.vertcat(levels.c, levels.g, levels.g_I, levels.h, motion, d, levels.g_II, levels.h_I, added)
-        lam, mu = model.names("lam"), model.names("mu")
-        self.names = (
-            *(f"contact-point equation of '{n}'" for n in model.names("s")),
-            *(f"holonomic constraint '{n}'" for n in lam),
-            *(f"holonomic constraint '{n}' on velocity level" for n in lam),
-            *(f"nonholonomic constraint '{n}'" for n in mu),
-            *(f"equation of motion of '{n}'" for n in model.names("v")),
-            *(f"auxiliary equation of '{n}'" for n in model.names("w")),
-            *(f"holonomic constraint '{n}' on acceleration level" for n in lam),
-            *(f"nonholonomic constraint '{n}' on acceleration level" for n in mu),
-            *(f"initial condition {i + 1}" for i in range(added.numel())),
-        )
-        self._cuts = np.cumsum([graph.size(kind) for kind in KINDS])
-        self._variables = [n for kind in KINDS for n in model.names(kind)] + [f"{n}'" for n in model.names("v")]
-        unknowns = ca.vertcat(*(graph.symbol[kind] for kind in KINDS), graph.a)
+        order = (("s", None), ("lam", None), ("lam", "velocity"), ("mu", None), ("v", None), ("w", None),
+                 ("lam", "acceleration"), ("mu", "acceleration"))  # fmt: skip
+        equations = (equation_names(kind, model.names(kind), level) for kind, level in order)
+        self.names = (*(name for names in equations for name in names), *numbered("initial condition", added.numel()))
+        kinds = (*model.state_kinds, "a")
+        self._slices = places({kind: graph.size(kind) for kind in kinds})
+        self._variables = [name for kind in kinds for name in model.names(kind)]
+        unknowns = ca.vertcat(*(graph.symbol[kind] for kind in model.state_kinds), graph.a)
         self._exact = not graph.externals_in(rows)
         outputs = [rows, ca.jacobian(rows, unknowns)] if self._exact else [rows]
         self._function = PointFunction(model, outputs)
         # r only occurs in forces: without a condition on it the given value stays
         self._fixed = np.zeros(unknowns.numel(), bool)
-        r = slice(*np.cumsum([0, *(graph.size(k) for k in KINDS)])[2:4])
-        self._fixed[r] = not ca.depends_on(added, graph.symbol["r"])
+        self._fixed[self._slices["r"]] = not ca.depends_on(added, graph.symbol["r"])
 
     def values(self, z: np.ndarray) -> dict[str, np.ndarray]:
-        return dict(zip((*KINDS, "a"), np.split(z, self._cuts), strict=True))
+        return {kind: z[part] for kind, part in self._slices.items()}
 
     def __call__(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self._exact:
@@ -115,8 +109,7 @@ class _Problem:
     def with_accelerations(self, z: np.ndarray) -> np.ndarray:
         """Set a, λ, μ and w by the rows that contain them linearly or nearly so."""
         residual, J = self(z)
-        sizes = np.cumsum([0, *(self.model.graph.size(k) for k in KINDS)])
-        columns = np.concatenate([np.arange(sizes[3], sizes[4]), np.arange(sizes[5], len(z))])
+        columns = np.concatenate([np.arange(len(z))[self._slices[kind]] for kind in ("w", "lam", "mu", "a")])
         step = np.linalg.lstsq(J[:, columns], -residual, rcond=1e-12)[0]
         z = z.copy()
         z[columns] += step

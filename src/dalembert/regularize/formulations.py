@@ -27,11 +27,24 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError, OptionError
-from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
+from dalembert.kept import Slot
+from dalembert.model import EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
+from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
-from dalembert.regularize.system import System
+from dalembert.regularize.system import System, places
 
-FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte", "overdetermined", "overdetermined2")
+SYSTEMS: Slot[System] = Slot("formulations", most=16)
+#: level of the constraints that determine λ and μ
+LEVEL = {
+    "index1": "acceleration",
+    "index2": "velocity",
+    "index3": "position",
+    "ggl": "velocity",
+    "baumgarte": "baumgarte",
+    "overdetermined": "acceleration",
+    "overdetermined2": "velocity",
+}
+FORMULATIONS = tuple(LEVEL)
 
 
 def formulate(model: Model, formulation: str = "index2", *, alpha: float = 5.0, beta: float = 5.0) -> System:
@@ -44,48 +57,35 @@ def formulate(model: Model, formulation: str = "index2", *, alpha: float = 5.0, 
     alpha, beta : float
         Baumgarte's coefficients.
     """
-    if isinstance(model, EquationsOfMotion):
+    if model.own_formulation is None:
         if formulation not in FORMULATIONS:
             near = difflib.get_close_matches(str(formulation), FORMULATIONS, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise OptionError(f"unknown formulation '{formulation}'{hint} (known: {', '.join(FORMULATIONS)})")
-        key = ("system", formulation, alpha, beta) if formulation == "baumgarte" else ("system", formulation)
-    else:
-        key = ("system", "implicit" if isinstance(model, ImplicitDAE) else "quasi-linear")
-    with model.lock:
-        if key not in model.cache:
-            if isinstance(model, EquationsOfMotion):
-                model.cache[key] = _equations_of_motion(model, formulation, alpha, beta)
-            elif isinstance(model, ImplicitDAE):
-                model.cache[key] = _implicit(model)
-            else:
-                model.cache[key] = _quasi_linear(model)
-        return model.cache[key]
+        key = (formulation, alpha, beta) if formulation == "baumgarte" else formulation
+        return model.kept.get(SYSTEMS, key, lambda: _equations_of_motion(model, formulation, alpha, beta))
+    build = {"quasi-linear": _quasi_linear, "implicit": _implicit}[model.own_formulation]
+    return model.kept.get(SYSTEMS, None, lambda: build(model))
 
 
 def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: float, beta: float) -> System:
     graph = model.graph
     hidden = hidden_constraints(model)
     stabilized = formulation == "ggl"
-    kinds = [kind for kind in KINDS if graph.size(kind)]
+    kinds = [kind for kind in model.state_kinds if graph.size(kind)]
     rate = {kind: ca.SX.sym(f"{kind}_dot", graph.size(kind)) for kind in kinds}
     eta = ca.SX.sym("eta", graph.size("lam") if stabilized else 0)
     g_II, h_I = (ca.substitute(expression, graph.a, rate["v"]) for expression in (hidden.g_II, hidden.h_I))
 
-    level: dict[str, Callable[[], tuple[ca.SX, ca.SX, str]]] = {
-        "index3": lambda: (hidden.g, hidden.h, ""),
-        "index2": lambda: (hidden.g_I, hidden.h, " on velocity level"),
-        "ggl": lambda: (hidden.g_I, hidden.h, " on velocity level"),
-        "overdetermined2": lambda: (hidden.g_I, hidden.h, " on velocity level"),
-        "index1": lambda: (g_II, h_I, " on acceleration level"),
-        "overdetermined": lambda: (g_II, h_I, " on acceleration level"),
-        "baumgarte": lambda: (
-            g_II + 2 * alpha * hidden.g_I + beta**2 * hidden.g,
-            h_I + alpha * hidden.h,
-            " (Baumgarte)",
-        ),
+    # nonholonomic constraints have no position level
+    level = {"lam": LEVEL[formulation], "mu": "velocity" if formulation == "index3" else LEVEL[formulation]}
+    constraints: dict[str, Callable[[], tuple[ca.SX, ca.SX]]] = {
+        "position": lambda: (hidden.g, hidden.h),
+        "velocity": lambda: (hidden.g_I, hidden.h),
+        "acceleration": lambda: (g_II, h_I),
+        "baumgarte": lambda: (g_II + 2 * alpha * hidden.g_I + beta**2 * hidden.g, h_I + alpha * hidden.h),
     }
-    for_lam, for_mu, at_level = level[formulation]()
+    for_lam, for_mu = constraints[LEVEL[formulation]]()
     kinematic = hidden.p_dot - rate["p"]
     if stabilized:
         kinematic -= ca.mtimes(hidden.G.T, eta)
@@ -98,30 +98,14 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         "lam": for_lam,
         "mu": for_mu,
     }
-    equation_names = {
-        "p": lambda n: f"kinematic equation of '{n}'",
-        "v": lambda n: f"equation of motion of '{n}'",
-        "r": lambda n: f"dynamic equation of '{n}'",
-        "w": lambda n: f"auxiliary equation of '{n}'",
-        "s": lambda n: f"contact-point equation of '{n}'",
-        "lam": lambda n: f"holonomic constraint '{n}'{at_level}",
-        "mu": lambda n: (
-            f"nonholonomic constraint '{n}'"
-            + (at_level if formulation not in ("index2", "ggl", "overdetermined2") else "")
-        ),
-    }
-    names = {kind: list(graph.vectors[kind]) for kind in kinds}
+    equations = {kind: equation_names(kind, graph.vectors[kind], level.get(kind)) for kind in kinds}
     if stabilized:
         kinds.append("eta")
         rows["eta"] = hidden.g
-        names["eta"] = [f"eta of {n}" for n in graph.vectors["lam"]]
-        equation_names["eta"] = lambda n: f"holonomic constraint '{n.removeprefix('eta of ')}'"
+        equations["eta"] = equation_names("eta", graph.vectors["lam"])
         rate["eta"] = ca.SX.sym("eta_dot", eta.numel())
 
-    slices, start = {}, 0
-    for kind in kinds:
-        slices[kind] = slice(start, start + len(names[kind]))
-        start += len(names[kind])
+    slices = places({kind: graph.size(kind) for kind in kinds})
     x = ca.vertcat(*(eta if kind == "eta" else graph.symbol[kind] for kind in kinds))
     x_dot = ca.vertcat(*(rate[kind] for kind in kinds))
     residual = ca.densify(ca.vertcat(*(rows[kind] for kind in kinds)))
@@ -140,24 +124,22 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
     extra, extra_names = ca.SX(0, 1), ()
     if formulation in ("overdetermined", "overdetermined2"):
         extra = hidden.g
-        extra_names = tuple(f"holonomic constraint '{n}'" for n in graph.vectors["lam"])
+        extra_names = equation_names("lam", graph.vectors["lam"])
         if formulation == "overdetermined":
             extra = ca.vertcat(extra, hidden.g_I, hidden.h)
-            extra_names += (
-                *(f"holonomic constraint '{n}' on velocity level" for n in graph.vectors["lam"]),
-                *(f"nonholonomic constraint '{n}'" for n in graph.vectors["mu"]),
-            )
+            extra_names += equation_names("lam", graph.vectors["lam"], "velocity")
+            extra_names += equation_names("mu", graph.vectors["mu"], "velocity")
         if "invariant" in graph.functions:
             invariant = graph.value("invariant")
             extra = ca.vertcat(extra, invariant)
-            extra_names += tuple(f"invariant {i + 1}" for i in range(invariant.numel()))
+            extra_names += numbered("invariant", invariant.numel())
     return System(
         model=model,
         formulation=formulation,
         slices=slices,
-        variables=tuple(n for kind in kinds for n in names[kind]),
-        equations=tuple(equation_names[kind](n) for kind in kinds for n in names[kind]),
-        index=np.concatenate([np.full(len(names[kind]), index_of.get(kind, 1)) for kind in kinds]),
+        variables=tuple(name for kind in kinds for name in model.names(kind)),
+        equations=tuple(name for kind in kinds for name in equations[kind]),
+        index=np.concatenate([np.full(graph.size(kind), index_of.get(kind, 1)) for kind in kinds]),
         x=x,
         x_dot=x_dot,
         residual=residual,
@@ -174,11 +156,11 @@ def _quasi_linear(model: QuasiLinearDAE) -> System:
     x, x_dot = graph.symbol["x"], ca.SX.sym("x_dot", n)
     E, k = graph.value("leading"), graph.value("rhs")
     rows = [k - ca.mtimes(E, x_dot)]
-    names = [f"equation {i + 1}" for i in range(k.numel())]
+    names = [*numbered("equation", k.numel())]
     extra, extra_names = ca.SX(0, 1), ()
     if model.n_constraints:
         h = graph.value("constraints")
-        constraint_names = tuple(f"constraint {i + 1}" for i in range(h.numel()))
+        constraint_names = numbered("constraint", h.numel())
         if k.numel() + h.numel() == n:
             rows.append(h)
             names.extend(constraint_names)
@@ -216,7 +198,7 @@ def _implicit(model: ImplicitDAE) -> System:
         formulation="implicit",
         slices={"x": slice(0, n)},
         variables=tuple(graph.vectors["x"]),
-        equations=tuple(f"equation {i + 1}" for i in range(n)),
+        equations=numbered("equation", n),
         index=np.ones(n, int),
         x=x,
         x_dot=x_dot,

@@ -15,27 +15,31 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
 
 from dalembert.errors import ModelError
+from dalembert.kept import Kept, Slot
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.functions import call_with_numbers
 from dalembert.model.graph import Graph
 from dalembert.model.kinematics import jacobian
 from dalembert.model.namespace import UnknownName
-from dalembert.model.opaque import DEPENDENCIES
+from dalembert.model.vocabulary import FUNCTIONS, MECHANICAL, VOCABULARY, Role, select
+from dalembert.regularize.form import Form
 from dalembert.regularize.hidden import derive
+from dalembert.regularize.system import places
 
 #: the unknowns, in this order
-UNKNOWNS = ("p", "v", "r", "lam", "mu")
-MULTIPLIERS = ("lam", "mu")
+UNKNOWNS = select(MECHANICAL, Role.DIFFERENTIAL, Role.MULTIPLIER)
+MULTIPLIERS = select(MECHANICAL, Role.MULTIPLIER)
+DESCRIPTOR: Slot[DescriptorForm] = Slot("descriptor form", most=1)
 
 
-@dataclass(frozen=True)
-class DescriptorForm:
+@dataclass(frozen=True, eq=False)
+class DescriptorForm(Form):
     """Expressions in the symbols of the model; x = (p, v, r, λ, μ). Rows of C are those of λ, then of μ."""
 
     model: EquationsOfMotion
@@ -54,10 +58,7 @@ class DescriptorForm:
     friction: ca.SX  # F = ∂f/∂(λ, μ); no nonzeros if the forces do not depend on multipliers
     dynamics_read_multipliers: bool  # whether r' depends on λ or μ
     formulation: str = "descriptor"
-
-    @property
-    def n(self) -> int:
-        return self.x.numel()
+    kept: Kept = field(init=False, repr=False)
 
     @property
     def has_friction(self) -> bool:
@@ -73,22 +74,20 @@ class DescriptorForm:
 
 def descriptor_form(model: Model, method: str = "this method") -> DescriptorForm:
     """Build (once) the descriptor form of a model; `method` is the name for the message if it has none."""
-    if not isinstance(model, EquationsOfMotion):
+    if not model.mechanical:
         raise ModelError(
             f"model '{model.name}' has no positions and velocities: {method} needs EquationsOfMotion; Radau5 and Dassl "
             "take a QuasiLinearDAE, Dassl an ImplicitDAE"
         )
     faults = [
-        f"{method} cannot treat {what} ({', '.join(model.names(kind))}): take Geoms or Radau5, which can"
-        for kind, what in (("w", "auxiliary variables w"), ("s", "contact points s"))
-        if model.graph.size(kind)
+        f"{method} cannot treat {VOCABULARY[kind].title} ({', '.join(model.names(kind))}): take Geoms or Radau5, which "
+        "can"
+        for kind in model.state_kinds
+        if kind not in UNKNOWNS and model.graph.size(kind)
     ]
     if faults:
         raise ModelError(f"model '{model.name}' is not of the descriptor form of half-explicit methods", faults)
-    with model.lock:
-        if "descriptor" not in model.cache:
-            model.cache["descriptor"] = _build(model)
-        return model.cache["descriptor"]
+    return model.kept.get(DESCRIPTOR, None, lambda: _build(model))
 
 
 def _build(model: EquationsOfMotion) -> DescriptorForm:
@@ -96,10 +95,7 @@ def _build(model: EquationsOfMotion) -> DescriptorForm:
     # the user's own hidden constraints need not be linear in v' as they stand; the derived ones are
     hidden = derive(model)
     kinds = [kind for kind in UNKNOWNS if graph.size(kind)]
-    slices, start = {}, 0
-    for kind in kinds:
-        slices[kind] = slice(start, start + graph.size(kind))
-        start += graph.size(kind)
+    slices = places({kind: graph.size(kind) for kind in kinds})
     n_m = graph.size("lam") + graph.size("mu")
     at_rest = ca.SX.zeros(graph.size("v"))
     rate = ca.substitute(ca.vertcat(hidden.g_I, hidden.h), graph.symbol["v"], at_rest)
@@ -138,7 +134,7 @@ def reads_multipliers(graph: Graph, role: str) -> bool:
     symbols = ca.vertcat(*(graph.symbol[kind] for kind in MULTIPLIERS))
     if function.traced:
         return bool(symbols.numel()) and ca.depends_on(function.sx, symbols)
-    kinds = tuple(kind for kind in DEPENDENCIES[role] if kind not in MULTIPLIERS)
+    kinds = tuple(kind for kind in FUNCTIONS[role].reads if kind not in MULTIPLIERS)
     for point in graph.sample_points(kinds, {}):
         try:
             call_with_numbers(function.python, point)

@@ -24,10 +24,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.kept import Slot
 from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import first, flow, jacobian, second, second_flow, solve
 from dalembert.regularize.newton import solve_or_least_squares
+
+HIDDEN: Slot[HiddenConstraints] = Slot("hidden constraints", most=1)
 
 
 @dataclass(frozen=True)
@@ -95,11 +98,7 @@ def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
     >>> hidden.velocity(p=[0.6, -0.8], v=[0.4, 0.3])     # 2 x x' + 2 y y'
     array([0.])
     """
-    with model.lock:
-        if "hidden" not in model.cache:
-            derived = derive(model)
-            model.cache["hidden"] = _with_own(model, derived)
-        return model.cache["hidden"]
+    return model.kept.get(HIDDEN, None, lambda: _with_own(model, derive(model)))
 
 
 def derive(model: EquationsOfMotion) -> HiddenConstraints:

@@ -36,7 +36,6 @@ from dalembert.regularize.newton import (
     solve_or_least_squares,
 )
 from dalembert.regularize.start_values import given_values
-from dalembert.regularize.system import System
 
 MODES = ("correct", "check", "trust")
 #: a relative change of a given start value beyond this is worth a warning
@@ -130,18 +129,6 @@ def _start(model: Model, t0: float, start: dict, known: set, mode: str, rtol: fl
         x, x_dot = implicit_start(model, t0, start["x"], start["dx"], "dx" in known, mode, rtol, atol)
         return InitialValues(t0, {"x": x, "x_dot": x_dot}, _relative_change(start["x"], x))
     return _Start(model, t0, start, known, mode, rtol, atol).solve()
-
-
-def start_vectors(system: System, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
-    """x and x' of a formulation from consistent values of the model."""
-    x, x_dot = np.zeros(system.n), np.zeros(system.n)
-    for kind, part in system.slices.items():
-        if kind in initial.values:
-            x[part] = initial.values[kind]
-    for kind, rate in {"p": "p_dot", "v": "a", "r": "r_dot", "x": "x_dot"}.items():
-        if kind in system.slices:
-            x_dot[system.slices[kind]] = initial.values[rate]
-    return x, x_dot
 
 
 def _relative_change(before: np.ndarray, after: np.ndarray) -> float:

@@ -30,9 +30,11 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model import KINDS, EquationsOfMotion
+from dalembert.kept import Slot
+from dalembert.model import EquationsOfMotion
+from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
-from dalembert.regularize.system import System
+from dalembert.regularize.system import System, places
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,16 @@ class Blocks:
     partitioned: bool  # p' = v, holonomic constraints alone, and neither w nor multipliers in forces and dynamics
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProjectedSystem(System):
     """A `System` with more equations than unknowns, and its block structure."""
 
     blocks: Blocks | None = None
     form: str = "strangeness-free"
+
+
+PROJECTED: Slot[ProjectedSystem] = Slot("projected form", most=8)
+SEMI_DEFINITE: Slot[bool] = Slot("whether the mass is semi-definite", most=4)
 
 
 def projected(
@@ -82,31 +88,23 @@ def projected(
         In g^II and h^I, v' is M⁻¹ (…), or an unknown of its own, which semi-definite M needs. "auto" looks at the
         structure of M, and at its values if it is constant.
     """
-    if not isinstance(model, EquationsOfMotion):
+    if not model.mechanical:
         raise ModelError(
             f"model '{model.name}' has no positions and velocities: the projected form needs EquationsOfMotion; "
             "Radau5 and Dassl take a QuasiLinearDAE, Dassl an ImplicitDAE"
         )
     invariants = invariants if "invariant" in model.graph.functions else "ignore"
     unknown = form == "strangeness-free" and _accelerations_are_unknown(model, accelerations)
-    key = ("projected", form, invariants, unknown)
-    with model.lock:
-        if key not in model.cache:
-            model.cache[key] = _build(model, form, invariants, unknown)
-        return model.cache[key]
+    key = (form, invariants, unknown)
+    return model.kept.get(PROJECTED, key, lambda: _build(model, form, invariants, unknown))
 
 
 def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> bool:
     graph = model.graph
     if accelerations != "auto" or not (graph.size("lam") + graph.size("mu")):
         return accelerations == "unknown"
-    key = ("semi-definite mass", graph.parameter_values.tobytes())
-    with model.lock:
-        if key not in model.cache:
-            for old in [k for k in model.cache if k[0] == key[0]]:
-                del model.cache[old]
-            model.cache[key] = _mass_is_semidefinite(model)
-        return model.cache[key]
+    values = graph.parameter_values.tobytes()
+    return model.kept.get(SEMI_DEFINITE, values, lambda: _mass_is_semidefinite(model))
 
 
 def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
@@ -114,7 +112,7 @@ def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
     M = ca.sparsify(graph.value("mass"))
     if ca.sprank(M) < M.shape[0]:
         return True
-    moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.t, graph.u, graph.du)
+    moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.changing)
     if ca.depends_on(M, moving) or graph.externals_in(M):
         return False
     values = np.array(ca.Function("M", [graph.theta], [M])(model.theta(0.0)), float)
@@ -127,71 +125,60 @@ def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
 def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) -> ProjectedSystem:
     graph, hidden = model.graph, hidden_constraints(model)
     free_of_strangeness = form == "strangeness-free"
-    kinds = [kind for kind in KINDS if graph.size(kind)]
-    names = {kind: list(graph.vectors[kind]) for kind in kinds}
+    kinds = [kind for kind in model.state_kinds if graph.size(kind)]
     symbol = {kind: graph.symbol[kind] for kind in kinds}
     if unknown:
-        kinds.append("a")  # internal: users see p, v, …
-        names["a"] = [f"{n}'" for n in graph.vectors["v"]]
+        kinds.append("a")
         symbol["a"] = graph.a
-    slices, start = {}, 0
-    for kind in kinds:
-        slices[kind] = slice(start, start + len(names[kind]))
-        start += len(names[kind])
-    n = start
+    names = {kind: model.names(kind) for kind in kinds}
+    slices = places({kind: len(names[kind]) for kind in kinds})
+    n = sum(map(len, names.values()))
     rate = {kind: ca.SX.sym(f"{kind}_dot", len(names[kind])) for kind in kinds}
+
+    def equations(kind: str, level: str | None = None) -> list[str]:
+        # those for accelerations are named by velocities
+        return list(equation_names(kind, graph.vectors["v" if kind == "a" else kind], level))
 
     M, force = graph.value("mass"), graph.value("force") - hidden.constraint_force
     g_II, h_I = hidden.g_II, hidden.h_I
     F1, F1_names = [], []
     if graph.size("w"):
         F1.append(graph.value("auxiliary"))
-        F1_names += [f"auxiliary equation of '{x}'" for x in graph.vectors["w"]]
+        F1_names += equations("w")
     if free_of_strangeness:
         if unknown:
             F1.append(force - ca.mtimes(M, graph.a))
-            F1_names += [f"equation of motion of '{x}' (for its derivative)" for x in graph.vectors["v"]]
+            F1_names += equations("a")
         elif g_II.numel() + h_I.numel():
             a = _solve_mass(M, force)
             g_II, h_I = ca.substitute(g_II, graph.a, a), ca.substitute(h_I, graph.a, a)
         F1 += [g_II, h_I]
-        F1_names += [f"holonomic constraint '{x}' on acceleration level" for x in graph.vectors["lam"]]
-        F1_names += [f"nonholonomic constraint '{x}' on acceleration level" for x in graph.vectors["mu"]]
-    F2 = [hidden.g_I, hidden.h]
-    F2_names = [f"holonomic constraint '{x}' on velocity level" for x in graph.vectors["lam"]]
-    F2_names += [f"nonholonomic constraint '{x}'" for x in graph.vectors["mu"]]
-    F3 = [hidden.c, hidden.g]
-    F3_names = [f"contact-point equation of '{x}'" for x in graph.vectors["s"]]
-    F3_names += [f"holonomic constraint '{x}'" for x in graph.vectors["lam"]]
+        F1_names += equations("lam", "acceleration") + equations("mu", "acceleration")
+    F2, F2_names = [hidden.g_I, hidden.h], equations("lam", "velocity") + equations("mu", "velocity")
+    F3, F3_names = [hidden.c, hidden.g], equations("s") + equations("lam")
     F4: list[ca.SX] = []
     F4_names: list[str] = []
     if invariants != "ignore":
         e = graph.value("invariant")
-        for i in range(e.numel()):
+        for i, name in enumerate(numbered("invariant", e.numel())):
             # external functions may contain anything, so they count as containing velocities
             with_v = ca.depends_on(e[i], graph.symbol["v"]) or bool(graph.externals_in(e[i]))
             rows, row_names = (F3, F3_names)
             if with_v:
                 rows, row_names = (F2, F2_names) if invariants == "impose" else (F4, F4_names)
             rows.append(e[i])
-            row_names.append(f"invariant {i + 1}")
+            row_names.append(name)
 
     rows = {
-        "kinematic": (hidden.p_dot - rate["p"], [f"kinematic equation of '{x}'" for x in names["p"]]),
-        "dynamic": (force - ca.mtimes(M, rate["v"]), [f"equation of motion of '{x}'" for x in names["v"]]),
-        "elements": (
-            graph.value("dynamics") - rate["r"] if graph.size("r") else ca.SX(0, 1),
-            [f"dynamic equation of '{x}'" for x in graph.vectors["r"]],
-        ),
+        "kinematic": (hidden.p_dot - rate["p"], equations("p")),
+        "dynamic": (force - ca.mtimes(M, rate["v"]), equations("v")),
+        "elements": (graph.value("dynamics") - rate["r"] if graph.size("r") else ca.SX(0, 1), equations("r")),
         "F1": (ca.vertcat(*F1), F1_names),
         "F2": (ca.vertcat(*F2), F2_names),
         "F3": (ca.vertcat(*F3), F3_names),
         "F4": (ca.vertcat(*F4), F4_names),
     }
-    places, start = {}, 0
-    for name, (_, row_names) in rows.items():
-        places[name] = np.arange(start, start + len(row_names))
-        start += len(row_names)
+    blocks = places({name: len(row_names) for name, (_, row_names) in rows.items()})
 
     def columns(*wanted: str) -> np.ndarray:
         parts = [np.arange(n)[slices[k]] for k in wanted if k in slices]
@@ -216,7 +203,7 @@ def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) 
         jacobian=ca.jacobian(residual, x),
         leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
         blocks=Blocks(
-            **places,
+            **{name: np.arange(part.start, part.stop) for name, part in blocks.items()},
             Y=columns("w", "a", "lam", "mu") if free_of_strangeness else columns("w"),
             free=columns("r") if free_of_strangeness else columns("lam", "mu", "r"),
             V=columns("v"),

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model
+from dalembert.model import Model
 from dalembert.model.namespace import explain_unknown
+from dalembert.model.vocabulary import VOCABULARY
 
 
 def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], set[str]]:
     """Arrays for every vector of the model (zero where nothing is given), and which vectors were given."""
-    kinds = KINDS if isinstance(model, EquationsOfMotion) else ("x", "dx") if isinstance(model, ImplicitDAE) else ("x",)
-    allowed = [f"{kind}0" for kind in kinds]
+    allowed = [f"{kind}0" for kind in model.start_kinds]
     faults = [explain_unknown(key, allowed) for key in given if key not in allowed]
     values: dict[str, np.ndarray] = {}
     known: set[str] = set()
-    for kind in kinds:
+    for kind in model.start_kinds:
         names, value = model.names(kind), given.get(f"{kind}0")
         values[kind] = np.zeros(len(names))
         if value is None:
-            if kind in ("p", "x"):
+            if VOCABULARY[kind].start == "needed":
                 faults.append(f"{kind}0= is missing: start values for {', '.join(names)}")
             continue
         known.add(kind)

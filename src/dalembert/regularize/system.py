@@ -5,17 +5,34 @@ For all models but `ImplicitDAE` it is F = k(x,t) − E(x,t) x'.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
+from dalembert.kept import Kept, Slot
 from dalembert.model import Model
+from dalembert.regularize.form import Form
+
+STACKED: Slot[System] = Slot("stacked system", most=1)
+EXPLICIT: Slot[System] = Slot("explicit system", most=1)
 
 
-@dataclass(frozen=True)
-class System:
+def places(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Where vectors stand that follow each other.
+
+    >>> places({"p": 2, "lam": 1})
+    {'p': slice(0, 2, None), 'lam': slice(2, 3, None)}
+    """
+    ends = itertools.accumulate(sizes.values())
+    return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class System(Form):
     """A formulation of a model.
 
     `variables` and `equations` name columns and rows for messages. `index` is each variable's index, by which error
@@ -35,16 +52,13 @@ class System:
     leading: ca.SX  # E = −∂F/∂x'
     constraints: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     constraint_names: tuple[str, ...] = ()
-
-    @property
-    def n(self) -> int:
-        return self.x.numel()
+    kept: Kept = field(init=False, repr=False)
 
     @cached_property
     def leading_is_constant(self) -> bool:
-        """Whether E depends neither on x, x' nor on t, parameters or inputs that move."""
+        """Whether E depends neither on x, x' nor on t, inputs that move, or discrete variables."""
         graph = self.model.graph
-        moving = ca.vertcat(self.x, self.x_dot, graph.t, graph.u, graph.du, graph.ddu)
+        moving = ca.vertcat(self.x, self.x_dot, graph.changing)
         known = all(b.role == "mass" and "constant mass" in graph.promises for b in graph.externals_in(self.leading))
         return known and not ca.depends_on(self.leading, moving)
 
@@ -60,6 +74,9 @@ class System:
 
     def stacked(self) -> System:
         """The same with the constraints below the other equations, as one residual of more rows than unknowns."""
+        return self.kept.get(STACKED, None, self._stacked)
+
+    def _stacked(self) -> System:
         h = self.constraints
         return replace(
             self,
@@ -73,6 +90,9 @@ class System:
 
     def explicit(self) -> System:
         """The same with equations of motion v' = M⁻¹ (…) in place of M v' = …: a mass matrix of one, fuller rows."""
+        return self.kept.get(EXPLICIT, None, self._explicit)
+
+    def _explicit(self) -> System:
         part = self.slices["v"]
         rows = self.residual[part]
         M = -ca.jacobian(rows, self.x_dot[part])

@@ -15,9 +15,8 @@ from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import consistent_initial_values
 from dalembert.simulation.arguments import positive, time_span, tolerance_arrays
+from dalembert.simulation.hybrid import Actions, Transition
 from dalembert.simulation.output import Output, Sampling
-from dalembert.simulation.profiling import watch
-from dalembert.simulation.run import Run, event_port
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
 
@@ -46,6 +45,7 @@ def simulate(
     events: Any = None,
     parameters: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
+    discrete: Mapping[str, Any] | None = None,
     dense_output: bool = True,
     progress: bool = False,
     checkpoint: str | Path | None = None,
@@ -77,8 +77,8 @@ def simulate(
     max_steps : int
         Steps (also rejected ones) before giving up.
     events : Event, function, or sequence of those
-    parameters, inputs : mappings, optional
-        Other values than the model's, without recompilation.
+    parameters, inputs, discrete : mappings, optional
+        Other values than the model's, without recompilation; those of discrete variables are start values.
     dense_output : bool
         Keep the polynomials between the steps; without them and with t_eval, memory stays small.
     progress : bool
@@ -118,13 +118,15 @@ def simulate(
     options = resolve_method(method)
     t0, t1 = time_span(t_span)
     model = model.replace(parameters, inputs)
+    if discrete is not None:
+        model = model.with_discrete(model.discrete_values(discrete))
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
     clock = [time.perf_counter()]
-    system = options.system(model)
+    form = options.formulate(model)
     clock.append(time.perf_counter())
-    tolerances = tolerance_arrays(system.variables, rtol, atol)
-    sampling = Sampling(t_eval, t0, t1, system)
+    tolerances = tolerance_arrays(form.variables, rtol, atol)
+    sampling = Sampling(t_eval, t0, t1, form)
     step_limit = positive("max_step", max_step) or np.inf
     first = positive("first_step", first_step)
     if not isinstance(max_steps, int | np.integer) or max_steps < 1:
@@ -141,21 +143,25 @@ def simulate(
         **given,
     )
     clock.append(time.perf_counter())
+    from dalembert.simulation.events import EventHandler
+    from dalembert.simulation.loop import Loop
+    from dalembert.simulation.recorder import Recorder
+    from dalembert.simulation.segments import Limits, Segments
+
     event_list = as_events(events)
-    port = event_port(model, system, event_list)
-    samples = max((event.check_points for event in event_list), default=1)
-    stepper = options.stepper(model, tolerances, step_limit, int(max_steps), port, samples)
-    run = Run(model, stepper, event_list, port, options, t0, t1, sampling, dense_output, tolerances)
+    segments = Segments(model, options, form, tolerances, Limits(step_limit, int(max_steps)), event_list, trace)
+    recorder = Recorder(model, form, repr(options), t0, sampling, dense_output)
+    recorder.event_names = [event.name for event in event_list]
+    recorder.traced = trace
     if profile:
         clock.append(time.perf_counter())
         names = ("formulation", "initial values", "compilation and records")
-        run.preparation = dict(zip(names, np.diff(clock), strict=True))
-        run.monitor = watch(stepper)
-    if trace:
-        stepper.keep_trace()
-    run.bar = progress_bar(t0, t1) if progress else None
-    run.checkpoint = Path(checkpoint) if checkpoint is not None else None
-    return run.go(initial, first)
+        recorder.preparation = dict(zip(names, np.diff(clock), strict=True))
+        recorder.monitor = segments.current.stepper.watch()
+    recorder.bar = progress_bar(t0, t1) if progress else None
+    recorder.checkpoint = Path(checkpoint) if checkpoint is not None else None
+    handler = EventHandler(event_list, Actions(event_list), recorder, t0, t1)
+    return Loop(segments, handler, recorder, t0, t1).run(initial, first)
 
 
 def progress_bar(t0: float, t1: float) -> Callable[[float], None]:
@@ -180,4 +186,4 @@ def progress_bar(t0: float, t1: float) -> Callable[[float], None]:
     return update
 
 
-__all__ = ["Output", "simulate"]
+__all__ = ["Output", "Transition", "simulate"]

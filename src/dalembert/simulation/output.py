@@ -17,13 +17,13 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.model.namespace import explain_unknown
+from dalembert.model.vocabulary import VOCABULARY
 from dalembert.options import Options, require
+from dalembert.regularize.form import Form
 from dalembert.simulation.arguments import output_times
 
 #: output times of one run at most
 MOST_POINTS = 100_000_000
-#: vectors that belong to a formulation, not to the model
-INTERNAL = ("eta", "a")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -91,7 +91,7 @@ class Output(Options):
 class Sampling:
     """The output times of one run: known from the start, or found step by step; and the columns that are kept."""
 
-    def __init__(self, wanted: Any, t0: float, t1: float, system):
+    def __init__(self, wanted: Any, t0: float, t1: float, form: Form):
         output = wanted if isinstance(wanted, Output) else Output(times=wanted)
         self.t0, self.t1 = t0, t1
         self.direction = 1.0 if t1 >= t0 else -1.0
@@ -103,7 +103,7 @@ class Sampling:
             raise OptionError(
                 f"max_spacing={self.max_spacing:g} would give more than {MOST_POINTS} points between {t0:g} and {t1:g}"
             )
-        self.columns = None if output.components is None else _columns(output.components, system)
+        self.columns = None if output.components is None else _columns(output.components, form)
         self._next = 0
 
     @property
@@ -148,11 +148,11 @@ class Sampling:
         """The kept columns of an array of states."""
         return x if self.columns is None else x[..., self.columns]
 
-    def layout(self, system) -> tuple[dict[str, slice], dict[str, tuple[str, ...]]]:
+    def layout(self, form: Form) -> tuple[dict[str, slice], dict[str, tuple[str, ...]]]:
         """Where each vector stands in what is kept, and its names."""
         slices, names = {}, {}
-        for kind, part in system.slices.items():
-            columns = range(*part.indices(system.n))
+        for kind, part in form.slices.items():
+            columns = range(*part.indices(form.n))
             if self.columns is not None:
                 columns = [i for i in columns if i in set(self.columns.tolist())]
                 if not columns:
@@ -160,15 +160,15 @@ class Sampling:
                 first = int(np.searchsorted(self.columns, columns[0]))
                 part = slice(first, first + len(columns))
             slices[kind] = part
-            names[kind] = tuple(system.variables[i] for i in columns)
+            names[kind] = tuple(form.variables[i] for i in columns)
         return slices, names
 
 
-def _columns(components: tuple[str, ...], system) -> np.ndarray:
+def _columns(components: tuple[str, ...], form: Form) -> np.ndarray:
     """Columns of x, in order."""
-    slices = {kind: part for kind, part in system.slices.items() if kind not in INTERNAL}
-    places = {system.variables[i]: [i] for part in slices.values() for i in range(*part.indices(system.n))}
-    places |= {kind: list(range(*part.indices(system.n))) for kind, part in slices.items() if kind not in places}
+    slices = {kind: part for kind, part in form.slices.items() if VOCABULARY[kind].visible}
+    places = {form.variables[i]: [i] for part in slices.values() for i in range(*part.indices(form.n))}
+    places |= {kind: list(range(*part.indices(form.n))) for kind, part in slices.items() if kind not in places}
     columns: set[int] = set()
     for name in components:
         if name not in places:

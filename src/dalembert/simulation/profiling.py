@@ -11,17 +11,6 @@ if TYPE_CHECKING:
     from dalembert.compile.monitor import Monitor
 
 
-def watch(stepper) -> Monitor:
-    """Have everything that a stepper's kernel calls counted and timed."""
-    from dalembert.compile.monitor import Monitor
-    from dalembert.solvers.phases import Phase
-
-    monitor = Monitor(stepper.watched(), len(Phase))
-    stepper.watch(monitor)
-    stepper.advance = monitor.around(stepper.advance, int(Phase.STAGES))
-    return monitor
-
-
 def profile(monitor: Monitor, preparation: Mapping[str, float]) -> Profile:
     """Everything up to now."""
     from dalembert.solvers.phases import NAMES

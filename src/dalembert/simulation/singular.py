@@ -11,7 +11,7 @@ from scipy.interpolate import KroghInterpolator
 
 from dalembert.errors import DalembertError
 from dalembert.model import Model
-from dalembert.regularize import consistent_initial_values, start_vectors
+from dalembert.regularize import consistent_initial_values
 
 #: how much more regular than where the method stopped the constraints must be beyond
 MARGIN = 1.1
@@ -24,7 +24,7 @@ def beyond(model: Model, stepper, recent: list[tuple[float, np.ndarray]], end: f
 
     `recent` are accepted points, oldest first.
     """
-    slices = stepper.system.slices
+    slices = stepper.form.slices
     jump, target = _length(stepper, recent), MARGIN * stepper.regularity(recent[-1][1])
     recent = _spread(recent, jump)
     if len(recent) < 2:
@@ -57,7 +57,7 @@ def beyond(model: Model, stepper, recent: list[tuple[float, np.ndarray]], end: f
             initial = consistent_initial_values(model, t, p0=positions(ahead), v0=velocities(ahead), **start)
         except DalembertError:
             continue
-        new, rates = start_vectors(stepper.system, initial)
+        new, rates = stepper.form.start(initial)
         return t, new, rates, _hermite(x0, new, recent, initial, slices, ahead)
     return None
 

@@ -2,6 +2,7 @@
 
 from dalembert.solution.events import EventLog, Occurrence
 from dalembert.solution.profile import Profile
+from dalembert.solution.segments import SegmentInfo
 from dalembert.solution.solution import Solution
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
@@ -13,6 +14,7 @@ __all__ = [
     "EventLog",
     "Occurrence",
     "Profile",
+    "SegmentInfo",
     "Solution",
     "StateView",
     "Statistics",

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.errors import ModelError, OptionError
 from dalembert.model.namespace import explain_unknown
+from dalembert.model.vocabulary import RESIDUALS as LEVELS
 from dalembert.solution.state_view import StateView
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 
     from dalembert.solution.solution import Solution
 
-RESIDUALS = {
-    f"{level} residual": level for level in ("position", "velocity", "acceleration", "invariant", "constraints")
-}
+RESIDUALS = {f"{level} residual": level for level in LEVELS}
 
 
 def plot(sol: Solution, names: tuple[str, ...], ax: Axes | None, against: str) -> Axes:

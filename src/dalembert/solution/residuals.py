@@ -8,12 +8,11 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import hidden_constraints
 
-LEVELS = ("position", "velocity", "acceleration", "invariant")
 #: numbers held at once while mass matrices are evaluated
 CHUNK = 2_000_000
 #: a smaller pivot of the scaled mass matrix (squared: relative to 1) makes it singular
@@ -23,45 +22,40 @@ SINGULAR = 1e-7
 Values = Mapping[str, np.ndarray]
 
 
-def levels_of(model: Model) -> tuple[str, ...]:
-    """The levels at which a model has constraints."""
-    return LEVELS if isinstance(model, EquationsOfMotion) else ("constraints",)
-
-
-def constraint_residual(model: Model, level: str, t: np.ndarray, values: Values) -> np.ndarray:
-    """The constraints' left-hand sides at N points, shape (N, rows)."""
-    levels = levels_of(model)
+def constraint_residual(model: Model, level: str, t: np.ndarray, values: Values, theta: np.ndarray) -> np.ndarray:
+    """The constraints' left-hand sides at N points, shape (N, rows); `theta` has a column for each of them."""
+    levels = model.residual_levels
     if level not in levels:
         raise OptionError(f"residual level: {explain_unknown(str(level), levels)} (one of {', '.join(levels)})")
     if level == "constraints":
         rows = model.graph.value("constraints") if model.n_constraints else ca.SX(0, 1)
-        return _evaluate(model, rows, t, values)
+        return _evaluate(model, rows, t, values, theta)
     hidden = hidden_constraints(model)
     if level == "acceleration":
-        values = {**values, "a": accelerations(model, t, values).T}
+        values = {**values, "a": accelerations(model, t, values, theta).T}
     rows = {
         "position": lambda: ca.vertcat(hidden.c, hidden.g),
         "velocity": lambda: ca.vertcat(hidden.g_I, hidden.h),
         "acceleration": lambda: ca.vertcat(hidden.g_II, hidden.h_I),
         "invariant": lambda: model.graph.value("invariant") if "invariant" in model.graph.functions else ca.SX(0, 1),
     }[level]()
-    return _evaluate(model, rows, t, values)
+    return _evaluate(model, rows, t, values, theta)
 
 
-def accelerations(model: Model, t: np.ndarray, values: Values) -> np.ndarray:
+def accelerations(model: Model, t: np.ndarray, values: Values, theta: np.ndarray) -> np.ndarray:
     """v' from M v' = f − Zᵀ Gᵀ λ − Zᵀ Hᵀ μ at N points, shape (N, n_v).
 
     Where M is singular this determines v' up to the null space of M; that part comes from g^II = 0 and h^I = 0, and is
     zero where these do not determine it either.
     """
-    if not isinstance(model, EquationsOfMotion):
+    if not model.mechanical:
         raise OptionError(f"accelerations exist for EquationsOfMotion only; this is a {type(model).__name__}")
     graph, hidden = model.graph, hidden_constraints(model)
     n = graph.size("v")
     if is_large(graph.value("mass")):
         from dalembert.solution.sparse_accelerations import sparse_accelerations
 
-        return sparse_accelerations(model, t, values, _thetas(model, t), SINGULAR**2)
+        return sparse_accelerations(model, t, values, theta, SINGULAR**2)
     force = graph.value("force") - hidden.constraint_force
     # M is symmetric, so that the column-wise order of casadi does not matter
     dynamics = ca.vertcat(ca.vec(ca.densify(graph.value("mass"))), force)
@@ -70,10 +64,10 @@ def accelerations(model: Model, t: np.ndarray, values: Values) -> np.ndarray:
     for first in range(0, len(t), chunk):
         part = slice(first, first + chunk)
         here = {kind: value[:, part] for kind, value in values.items()}
-        numbers = _evaluate(model, dynamics, t[part], here)
+        numbers = _evaluate(model, dynamics, t[part], here, theta[:, part])
         M, rest = numbers[:, : n * n].reshape(-1, n, n), numbers[:, n * n :]
         regular = _solve_regular(M, rest)
-        a[part] = _solve_singular(model, t[part], here, M, rest) if regular is None else regular
+        a[part] = _solve_singular(model, t[part], here, theta[:, part], M, rest) if regular is None else regular
     return a
 
 
@@ -96,14 +90,16 @@ def _scaled(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return M / (scale[:, :, None] * scale[:, None, :]), scale
 
 
-def _solve_singular(model: Model, t: np.ndarray, values: Values, M: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def _solve_singular(
+    model: Model, t: np.ndarray, values: Values, theta: np.ndarray, M: np.ndarray, rest: np.ndarray
+) -> np.ndarray:
     """First M a = rest, then within the null space of M the constraints, each in the sense of least squares."""
     graph, hidden = model.graph, hidden_constraints(model)
     n, rows = graph.size("v"), graph.size("lam") + graph.size("mu")
     A = ca.vec(ca.densify(ca.vertcat(hidden.GZ, hidden.HZ)))
     # with a = 0 only the part without accelerations is left
     at_rest = {**values, "a": np.zeros((n, len(t)))}
-    numbers = _evaluate(model, ca.vertcat(A, hidden.g_II, hidden.h_I), t, at_rest)
+    numbers = _evaluate(model, ca.vertcat(A, hidden.g_II, hidden.h_I), t, at_rest, theta)
     scaled, scale = _scaled(M)
     a = np.full((len(t), n), np.nan)
     for i in range(len(t)):
@@ -119,12 +115,7 @@ def _solve_singular(model: Model, t: np.ndarray, values: Values, M: np.ndarray, 
     return a
 
 
-def _evaluate(model: Model, rows: ca.SX, t: np.ndarray, values: Values) -> np.ndarray:
+def _evaluate(model: Model, rows: ca.SX, t: np.ndarray, values: Values, theta: np.ndarray) -> np.ndarray:
     if not rows.numel() or not len(t):
         return np.zeros((len(t), rows.numel()))
-    return PointFunction(model, [rows]).many(t, values, _thetas(model, t))[0]
-
-
-def _thetas(model: Model, t: np.ndarray) -> np.ndarray:
-    """Parameters and inputs, a column for each time."""
-    return model.thetas(t) if model.inputs else np.repeat(model.theta()[:, None], len(t), axis=1)
+    return PointFunction(model, [rows]).many(t, values, theta)[0]

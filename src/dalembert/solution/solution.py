@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,10 @@ import numpy as np
 
 from dalembert.errors import DalembertError, OptionError
 from dalembert.model import Model
+from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
 from dalembert.solution.events import EventLog
 from dalembert.solution.profile import Profile
+from dalembert.solution.segments import SegmentInfo, segment_at
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trace import Trace
@@ -24,13 +26,10 @@ if TYPE_CHECKING:
 
 
 #: vectors without which residuals cannot be computed, by level
-NEEDED = {
-    "position": ("p", "s"),
-    "velocity": ("p", "v", "s"),
-    "invariant": ("p", "v", "s"),
-    "acceleration": ("p", "v", "r", "w", "s", "lam", "mu"),
-    "constraints": ("x",),
-}
+NEEDED = {level: FUNCTIONS[function].reads for level, function in RESIDUALS.items()}
+
+#: the vectors whose equations are the rows of a residual, where constraints can be released
+ROWS = {"position": ("s", "lam"), "velocity": ("lam", "mu"), "acceleration": ("lam", "mu")}
 
 
 class Solution(StateView):
@@ -67,6 +66,8 @@ class Solution(StateView):
         Whether only some components were kept.
     profile : Profile, optional
         Where the time went; ``simulate(..., profile=True)`` asks for it.
+    segments : sequence of SegmentInfo, optional
+        Stretches of time between jumps, if constraints in force or discrete variables have changed.
     trace : Trace, optional
         Every step that was tried; ``simulate(..., trace=True)`` asks for it.
 
@@ -103,6 +104,7 @@ class Solution(StateView):
         initial: Mapping[str, Any] | None = None,
         partial: bool = False,
         profile: Profile | None = None,
+        segments: Sequence[SegmentInfo] = (),
         trace: Trace | None = None,
     ):
         if t_eval is not None:
@@ -111,7 +113,10 @@ class Solution(StateView):
         if t_eval is not None and trajectory.dense:
             t = t_eval[trajectory.covers(t_eval)]
             x = trajectory(t)
-        super().__init__(t, x, slices, names, partial)
+        self.segments = tuple(segments) or (SegmentInfo(trajectory.interval[0]),)
+        self._direction = -1.0 if trajectory.interval[1] < trajectory.interval[0] else 1.0
+        self._numbers = self._segment_at(t, repeated=t_eval is None)
+        super().__init__(t, x, slices, names, partial, self._discrete_at(self._numbers))
         self.model = model
         self.method = method
         self.formulation = formulation
@@ -135,7 +140,21 @@ class Solution(StateView):
         """The state at any time of the interval, or at an array of times; right after the jump where it jumps."""
         x = self.trajectory(t)
         time = float(t) if np.ndim(t) == 0 else np.asarray(t, float)
-        return StateView(time, x, self._slices, self._names, self.partial)
+        discrete = self._discrete_at(self._segment_at(np.ravel(time)))
+        discrete = {name: np.reshape(values, np.shape(time))[()] for name, values in discrete.items()}
+        return StateView(time, x, self._slices, self._names, self.partial, discrete)
+
+    def _segment_at(self, t: np.ndarray, *, repeated: bool = False) -> np.ndarray | None:
+        """Numbers of segments; None if there is nothing to tell apart."""
+        if len(self.segments) == 1 and not self.segments[0].discrete:
+            return None
+        return segment_at(self.segments, t, self._direction, repeated=repeated)
+
+    def _discrete_at(self, numbers: np.ndarray | None) -> dict[str, np.ndarray]:
+        if numbers is None:
+            return {}
+        names = self.segments[0].discrete
+        return {name: np.array([segment.discrete[name] for segment in self.segments])[numbers] for name in names}
 
     # -- constraints -----------------------------------------------------------------------------------------------
 
@@ -146,7 +165,8 @@ class Solution(StateView):
         ----------
         level : {"position", "velocity", "acceleration", "invariant"}
             (c, g), (g^I, h), (g^II, h^I) or e. The acceleration in g^II follows from the equations of motion with the
-            multipliers of the result. A `QuasiLinearDAE` has the one level "constraints".
+            multipliers of the result. A `QuasiLinearDAE` has the one level "constraints". Those of constraints are
+            zero while these are not in force.
 
         Returns
         -------
@@ -155,7 +175,11 @@ class Solution(StateView):
         from dalembert.solution.residuals import constraint_residual
 
         model = self._needed_model("residuals")
-        return constraint_residual(model, level, self.t, self._model_vectors(*NEEDED.get(level, ())))
+        vectors = self._model_vectors(*NEEDED.get(level, ()))
+        residual = constraint_residual(model, level, self.t, vectors, self._thetas(model))
+        if level in ROWS and any(segment.active is not None for segment in self.segments):
+            residual[self._released(model, level)] = 0.0
+        return residual
 
     def max_residual(self, level: str) -> float:
         """The largest absolute value of `residual(level)`; 0 if there is no such constraint."""
@@ -168,7 +192,22 @@ class Solution(StateView):
         """
         from dalembert.solution.residuals import accelerations
 
-        return accelerations(self._needed_model("accelerations"), self.t, self._model_vectors(*NEEDED["acceleration"]))
+        model = self._needed_model("accelerations")
+        return accelerations(model, self.t, self._model_vectors(*NEEDED["acceleration"]), self._thetas(model))
+
+    def _thetas(self, model: Model) -> np.ndarray:
+        """θ at the times `t`, as columns."""
+        discrete = self._discrete_at(self._numbers)
+        return model.thetas(self.t, np.array(list(discrete.values())) if discrete else None)
+
+    def _released(self, model: Model, level: str) -> np.ndarray:
+        """Mask of the residuals (times, rows) of constraints that were not in force."""
+        rows = [(kind, name) for kind in ROWS[level] for name in model.names(kind)]
+        released = [
+            [segment.active is not None and kind != "s" and name not in segment.active for kind, name in rows]
+            for segment in self.segments
+        ]
+        return np.array(released, bool).reshape(len(self.segments), len(rows))[self._numbers]
 
     def _needed_model(self, what: str) -> Model:
         if self.model is None:

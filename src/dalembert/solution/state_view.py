@@ -7,11 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model import KINDS
 from dalembert.model.namespace import explain_unknown
-
-#: what users see, in this order; further kinds (the multipliers η of a GGL formulation) are internal
-VISIBLE = (*KINDS, "x")
+from dalembert.model.vocabulary import VISIBLE
 
 
 class StateView:
@@ -29,6 +26,8 @@ class StateView:
     names : mapping of kinds to names
     partial : bool
         Whether components are missing.
+    discrete : mapping of names to values, optional
+        Of the discrete variables, which are no part of x.
 
     Examples
     --------
@@ -47,8 +46,10 @@ class StateView:
         slices: Mapping[str, slice],
         names: Mapping[str, tuple[str, ...]],
         partial: bool = False,
+        discrete: Mapping[str, np.ndarray | float] | None = None,
     ):
         self.partial = partial
+        self._discrete = dict(discrete or {})
         self.t = t
         self.x = x
         self._slices = dict(slices)
@@ -105,10 +106,10 @@ class StateView:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all variables."""
-        return tuple(self._columns)
+        return (*self._columns, *self._discrete)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._columns
+        return name in self._columns or name in self._discrete
 
     def __iter__(self):
         raise TypeError(f"{type(self).__name__} is not a sequence; iterate over .t, .x or .names")
@@ -116,14 +117,16 @@ class StateView:
     def __getitem__(self, name: str) -> np.ndarray | float:
         if not isinstance(name, str):
             raise ModelError(f"variables are taken by name, not by {name!r}; rows are those of .t and .x")
+        if name in self._discrete:
+            return self._discrete[name]
         if name not in self._columns:
-            raise ModelError(explain_unknown(name, self._columns))
+            raise ModelError(explain_unknown(name, self.names))
         column = self.x[..., self._columns[name]]
         return column if column.ndim else float(column)
 
     def to_dict(self) -> dict[str, np.ndarray | float]:
         """The times as "t", and the values of every variable by name."""
-        return {"t": self.t, **{name: self[name] for name in self._columns}}
+        return {"t": self.t, **{name: self[name] for name in self.names}}
 
     def __repr__(self) -> str:
         if np.ndim(self.t):

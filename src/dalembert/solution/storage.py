@@ -1,16 +1,17 @@
 """Result files (HDF5).
 
 Attributes of the root tell the format and its version; the groups are `names`, `slices`, `trajectory`, `stats`,
-`events`, `parameters`, `initial` and, if there are such, `profile` and `trace`. Names given by users never become HDF5
-names, in which '/' and '.' are special: such mappings are numbered datasets with the name as an attribute.
+`events`, `parameters`, `initial`, `segments` and, if there are such, `profile` and `trace`. Names given by users never
+become HDF5 names, in which '/' and '.' are special: such mappings are numbered datasets with the name as an attribute.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,10 @@ import numpy as np
 
 from dalembert.errors import DalembertError, ModelError
 from dalembert.model import Model
+from dalembert.model.vocabulary import VOCABULARY, Role
 from dalembert.solution.events import EventLog, Occurrence
 from dalembert.solution.profile import Profile
+from dalembert.solution.segments import SegmentInfo
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trace import Trace
 from dalembert.solution.trajectory import Trajectory
@@ -92,13 +95,14 @@ def _matching(model: Model, content: Mapping[str, Any], path: Path) -> Model:
     saved, kinds = content["names"], model.graph.vectors
     faults = []
     for kind in dict.fromkeys((*kinds, *saved)):
-        if kind in ("eta", "a"):  # belong to a formulation, not to the model
+        word = VOCABULARY.get(kind)
+        if word is not None and not word.visible:
             continue
         theirs, ours = tuple(saved.get(kind, ())), model.names(kind)
         if content["partial"] and set(theirs) <= set(ours):
             continue
         # a method may do without multipliers
-        if theirs != ours and (theirs or kind not in ("lam", "mu")):
+        if theirs != ours and (theirs or word is None or word.role is not Role.MULTIPLIER):
             faults.append(
                 f"{kind}: {', '.join(theirs) or 'none'} in the file, {', '.join(ours) or 'none'} in the model"
             )
@@ -125,6 +129,7 @@ def _write(sol: Solution, file: h5py.File) -> None:
         file["t_eval"] = sol.t_eval
     _write_trajectory(file.create_group("trajectory"), sol.trajectory)
     _write_events(file.create_group("events"), sol.events)
+    _write_segments(file.create_group("segments"), sol.segments)
     if sol.profile is not None:
         _write_profile(file.create_group("profile"), sol.profile)
     if sol.trace is not None:
@@ -138,6 +143,24 @@ def _write_profile(group: h5py.Group, profile: Profile) -> None:
 
 def _read_profile(group: h5py.Group) -> Profile:
     return Profile(*(_read_mapping(group[name]) for name in ("entries", "phases", "preparation")))
+
+
+def _write_segments(group: h5py.Group, segments: Sequence[SegmentInfo]) -> None:
+    group["t"] = np.array([segment.t for segment in segments])
+    discrete = tuple(segments[0].discrete)
+    _write_texts(group, "names", discrete)
+    group["values"] = np.array([[segment.discrete[name] for name in discrete] for segment in segments])
+    _write_texts(group, "active", tuple(json.dumps(segment.active) for segment in segments))  # names, or null: all
+
+
+def _read_segments(group: h5py.Group) -> list[SegmentInfo]:
+    names = _read_texts(group["names"])
+    segments = []
+    for t, values, text in zip(group["t"][()], group["values"][()], _read_texts(group["active"]), strict=True):
+        active = json.loads(text)
+        active = None if active is None else tuple(active)
+        segments.append(SegmentInfo(float(t), active, dict(zip(names, map(float, values), strict=True))))
+    return segments
 
 
 def _write_trace(group: h5py.Group, trace: Trace) -> None:
@@ -162,6 +185,7 @@ def _read(file: h5py.File) -> dict[str, Any]:
         "events": _read_events(file["events"]),
         "partial": bool(file.attrs.get("partial", False)),
         "profile": _read_profile(file["profile"]) if "profile" in file else None,
+        "segments": _read_segments(file["segments"]) if "segments" in file else (),
         "trace": _read_trace(file["trace"]) if "trace" in file else None,
     }
 

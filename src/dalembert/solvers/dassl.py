@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from dalembert.errors import ModelError
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.bdf.options import BdfOptions
 from dalembert.solvers.method import one_of, require
@@ -60,7 +60,7 @@ class Dassl(BdfOptions):
         one_of("formulation", self.formulation, FORMULATIONS)
         one_of("form", self.form, ("residual", "explicit"))
 
-    def system(self, model: Model) -> System:
+    def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
         if system.constraints.numel() or system.residual.numel() != system.n:
@@ -72,16 +72,12 @@ class Dassl(BdfOptions):
         return system if self.form == "residual" else self._explicit(model, system)
 
     def _explicit(self, model: Model, system: System) -> System:
-        if not isinstance(model, EquationsOfMotion):
+        if not model.mechanical:
             raise ModelError(f"model '{model.name}' has no mass matrix: form='explicit' is for EquationsOfMotion")
         M = ca.sparsify(model.graph.value("mass"))
         if ca.sprank(M) < M.shape[0]:
             raise ModelError(f"the mass matrix of model '{model.name}' is singular: form='explicit' needs its inverse")
-        key = ("explicit", id(system))
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = system.explicit()
-            return model.cache[key]
+        return system.explicit()
 
     def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
         from dalembert.solvers.bdf.stepper import BdfStepper

@@ -17,19 +17,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.regularize import projected
-from dalembert.solvers.method import Tolerances, one_of, require
+from dalembert.solvers.method import RunSpec, one_of, require
 from dalembert.solvers.radau.options import RadauOptions
 
 if TYPE_CHECKING:
-    from dalembert.compile.ports import Port
+    from dalembert.compile.memory import Memory
     from dalembert.regularize import ProjectedSystem
+    from dalembert.solvers.radau.control import Control
     from dalembert.solvers.radau.stepper import RadauStepper
 
 FORMULATIONS = ("strangeness-free", "index1")
 #: residuals of constraints need not be corrected below this fraction of the absolute tolerance
 CORRECTED = 1e-3
+ALGEBRAS: Slot[Memory] = Slot("linear algebras of GEOMS", most=8)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -71,35 +74,28 @@ class Geoms(RadauOptions):
         require(self.corrections >= 0, f"corrections={self.corrections} must not be negative")
         require(0 < self.rank_threshold < 1, f"rank_threshold={self.rank_threshold} must lie between 0 and 1")
 
-    def system(self, model: Model) -> ProjectedSystem:
+    def formulate(self, model: Model) -> ProjectedSystem:
         """The formulation this method integrates."""
         return projected(model, self.formulation, invariants=self.invariants, accelerations=self.accelerations)
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> RadauStepper:
-        """Set up a run."""
+    def new_stepper(self, form: ProjectedSystem, model: Model) -> RadauStepper:
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
-        compiled = compile_system(self.system(model))
+        compiled = compile_system(form)
         with announce():
             from dalembert.solvers.radau import partitioned, projected
             from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
 
-            way = partitioned if partitioned.applies_to(compiled.system, self) else projected
+            way = partitioned if partitioned.applies_to(form, self) else projected
             kernels = addresses(way)
-        key = ("projected algebra", id(compiled), self)
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = way.algebra(compiled, self, kernels)
-            algebra = model.cache[key].fresh()
+        algebra = form.kept.get(ALGEBRAS, self, lambda: way.algebra(compiled, self, kernels))
+        return ProjectedStepper(self, compiled, algebra)
+
+    def control(self, spec: RunSpec) -> Control:
         # before it is corrected a point may hide that constraints are redundant: with the SVD the old blocks always
         # correct it
         redundant = self.algebraic == "svd"
-        corrected = 0.0 if redundant else CORRECTED * float(np.min(tolerances.atol))
-        control = self.control(
-            tolerances, max_step, max_steps, self.corrections, corrected, self.corrections > 0 and not redundant
-        )
-        return ProjectedStepper(algebra, compiled, model, tolerances, control, events, samples, self.jacobian)
+        corrected = 0.0 if redundant else CORRECTED * float(np.min(spec.tolerances.atol))
+        return super().control(spec, self.corrections, corrected, self.corrections > 0 and not redundant)

@@ -48,9 +48,9 @@ class Hem5(RungeKuttaOptions):
     def settings(self) -> dict[str, float]:
         return {**super().settings(), "error_in": int(self.error == "all")}
 
-    def system(self, model: Model) -> DescriptorForm:
+    def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
-        form = self._without_friction(super().system(model))
+        form = self._without_friction(super().formulate(model))
         if form.dynamics_read_multipliers:
             # the multipliers of the stages are averages of low order
             raise ModelError(

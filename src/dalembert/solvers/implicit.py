@@ -12,10 +12,11 @@ from dalembert.compile.monitor import PORT, Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, leading_port
 from dalembert.errors import FunctionFailed, SingularMatrix, StepSizeTooSmall, TooManySteps
-from dalembert.linalg.lu import null_vector
-from dalembert.model import Model
+from dalembert.kept import Slot
+from dalembert.linalg.factors.lu import null_vector
 from dalembert.solvers.differences import differences_record
 from dalembert.solvers.jacobians import Exact, Jacobian
+from dalembert.solvers.method import RunSpec
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
@@ -24,36 +25,39 @@ PORTS = ("residual", "jacobian", "inputs", "events")
 LARGEST_LOOKED_AT = 2000
 
 
+#: records of strategies for Jacobians
+DIFFERENCES: Slot[Memory] = Slot("differences", most=16)
+
+
 def differences_of(
     compiled: CompiledSystem,
-    model: Model,
     strategy: Jacobian,
     leading_apart: bool = False,
     exact: np.ndarray | None = None,
 ) -> Memory:
-    """A record of `solvers.differences` for one run; `leading_apart`: E is needed for itself; `exact`: nonzeros of
-    ∂F/∂x that are not to be differences, always the same for a system."""
-    apart = strategy.partitioned or leading_apart
-    key = ("differences", id(compiled), strategy, tuple(model.inputs), apart, exact is None)
-    with model.lock:
-        if key not in model.cache:
-            leading = leading_port(compiled.system) if apart else None
-            address = leading.address if leading else 0
-            kernels = (0, 0)
-            if not isinstance(strategy, Exact) or strategy.partitioned:
-                with announce():
-                    from dalembert.solvers.difference_kernels import refresh, renew
-                kernels = (address_of(renew), address_of(refresh))
-            # the port stays alive with the record
-            record = differences_record(compiled, strategy, 3 * len(model.inputs), address, kernels, exact)
-            model.cache[key] = (record, leading)
-        return model.cache[key][0].fresh()
+    """A record of `solvers.differences`; `leading_apart`: E is needed for itself; `exact`: nonzeros of ∂F/∂x that are
+    not to be differences, always the same for a system."""
+    system, apart = compiled.system, strategy.partitioned or leading_apart
+
+    def make() -> Memory:
+        leading = leading_port(system) if apart else None
+        kernels = (0, 0)
+        if not isinstance(strategy, Exact) or strategy.partitioned:
+            with announce():
+                from dalembert.solvers.difference_kernels import refresh, renew
+            kernels = (address_of(renew), address_of(refresh))
+        address, n_inputs = leading.address if leading else 0, system.model.theta_layout.n_moving
+        record = differences_record(compiled, strategy, n_inputs, address, kernels, exact)
+        record.leading_port = leading  # stays alive with the record and its copies
+        return record
+
+    return system.kept.get(DIFFERENCES, (strategy, apart, exact is None), make)
 
 
 class ImplicitStepper(KernelStepper):
     """A run of a method on F(t, x, x') = 0, with the linear algebra in the record `algebra`.
 
-    The record `state` has those of `shell.py`, and at least error, scale, failed and failed_t.
+    The record `state` has the fields of `shell.py`, error, scale, failed and failed_t.
     """
 
     #: the iteration matrix is σ E − J with σ = leading_coefficient / h
@@ -63,45 +67,36 @@ class ImplicitStepper(KernelStepper):
 
     def __init__(
         self,
-        algebra: Memory,
         compiled: CompiledSystem,
-        model: Model,
+        algebra: Memory,
         state: Memory,
+        differences: Memory,
         n_coefficients: int,
-        max_steps: int,
-        events: Port | None,
-        samples: int,
+        jacobian: Port | None = None,
     ):
-        self.compiled, self.algebra, self.max_steps = compiled, algebra, max_steps
-        self.jacobian = compiled.jacobian  # the port that the kernel calls
-        algebra.set(own=algebra.address, state=state.address)
-        super().__init__(
-            model,
-            compiled.system,
-            state,
-            n_coefficients,
-            events,
-            samples,
-            residual=compiled.residual.address,
-            jacobian=self.jacobian.address,
-        )
+        """`jacobian` is the port that the kernel calls, if not the one of the compiled system."""
+        self.compiled, self.jacobian = compiled, jacobian or compiled.jacobian
+        records = {"algebra": algebra, "state": state, "differences": differences}
+        super().__init__(compiled.system, records, n_coefficients)
 
-    def get_jacobians_by(self, differences: Memory) -> None:
-        """Connect a record of `solvers.differences` with this run."""
-        self.differences = differences
-        state, ports = self.state, self.ports
-        differences.set(
+    def link(self, spec: RunSpec) -> None:
+        self.ports = ports = self.ports._replace(
+            residual=np.uintp(self.compiled.residual.address), jacobian=np.uintp(self.jacobian.address)
+        )
+        state, algebra = self.state, self.algebra
+        algebra.set(own=algebra.address, state=state.address)
+        self.differences.set(
             residual=int(ports.residual), jacobian=int(ports.jacobian), theta=ports.theta.ctypes.data,
-            now=ports.theta[ports.n_parameters :].ctypes.data, stage=int(state.record[0]["stage"]),
-            nonzeros=int(self.algebra.record[0]["nonzeros"]),
+            now=ports.theta[self.model.theta_layout.inputs].ctypes.data, stage=int(state.record[0]["stage"]),
+            nonzeros=int(algebra.record[0]["nonzeros"]),
         )  # fmt: skip
-        state.set(differences=differences.address)
+        state.set(differences=self.differences.address)
 
     @property
     def counters(self) -> dict[str, int]:
         counts = super().counters
         # a constant mass matrix is evaluated once; otherwise it comes with the Jacobian
-        constant = self.system.leading_is_constant
+        constant = self.form.leading_is_constant
         counts["mass_evaluations"] = (
             min(1, counts["jacobian_evaluations"]) if constant else counts["jacobian_evaluations"]
         )
@@ -115,8 +110,7 @@ class ImplicitStepper(KernelStepper):
         algebra = [Watched(name, int(getattr(self.algebra, field)), kind) for field, name, kind in self.algebra_kernels]
         return [function for function in (*model, *algebra) if function.address]
 
-    def watch(self, monitor: Monitor) -> None:
-        """Call the relays of a monitor of `watched` in place of the functions."""
+    def watch_by(self, monitor: Monitor) -> None:
         relays = {f.address: relay for f, relay in zip(monitor.functions, monitor.addresses, strict=True)}
         self.state.set(monitor=monitor.clock)
         self.ports = self.ports._replace(
@@ -134,7 +128,7 @@ class ImplicitStepper(KernelStepper):
             return error
         if status == Status.TOO_MANY_STEPS:
             return TooManySteps(
-                f"{self.max_steps} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, "
+                f"{self.spec.max_steps} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, "
                 "loosen rtol and atol, or look for a fast oscillation or a chattering input there."
             )
         if status in (Status.NOT_FINITE, Status.PORT_FAILED):
@@ -167,11 +161,11 @@ class ImplicitStepper(KernelStepper):
     def bad_outputs(self, t: float, x: np.ndarray, theta: np.ndarray) -> Iterator[str]:
         out = np.zeros(self.compiled.residual.n_out)
         self.compiled.residual.call_status(t, x, theta, out)
-        return (self.system.equations[i] for i in np.flatnonzero(~np.isfinite(out)))
+        return (self.form.equations[i] for i in np.flatnonzero(~np.isfinite(out)))
 
     def _singularity(self) -> str | None:
         """If σ E − J is numerically singular, the equation and variable that dominate its null spaces."""
-        system, state = self.system, self.state
+        system, state = self.form, self.state
         if system.n > LARGEST_LOOKED_AT:
             return None
         rows, columns = self.compiled.jacobian_pattern
@@ -198,8 +192,8 @@ class ImplicitStepper(KernelStepper):
 
     def _pivot(self) -> str:
         at = int(self.algebra.singular)
-        name = f"variable '{self.system.variables[at]}'" if at >= 0 else self.system.equations[self.system.n - 1 - at]
+        name = f"variable '{self.form.variables[at]}'" if at >= 0 else self.form.equations[self.form.n - 1 - at]
         return f"{name} has no pivot"
 
     def _worst_variable(self) -> str:
-        return self.system.variables[int(np.argmax(np.abs(self.state.error * self.state.scale)))]
+        return self.form.variables[int(np.argmax(np.abs(self.state.error * self.state.scale)))]

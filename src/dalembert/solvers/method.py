@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dalembert.kept import Pool, Slot
 from dalembert.options import Options, one_of, require  # noqa: F401
-from dalembert.regularize import System
 from dalembert.solvers.status import Count
 
 if TYPE_CHECKING:
-    from dalembert.compile.monitor import Monitor, Watched
+    from dalembert.compile.monitor import Monitor
+    from dalembert.compile.ports import Port
+    from dalembert.model import Model
+    from dalembert.regularize.form import Form
+    from dalembert.solvers.events import EventScan
+    from dalembert.solvers.ports import Ports
 
 
 @dataclass(frozen=True)
@@ -22,13 +28,64 @@ class Tolerances:
     rtol: np.ndarray
     atol: np.ndarray
 
+    def at(self, places: np.ndarray) -> Tolerances:
+        """Those of the variables at `places`; the tightest ones where there is none (−1)."""
+        return Tolerances(*(np.where(places >= 0, array[places], array.min()) for array in (self.rtol, self.atol)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """What a stepper is told about one run, besides the form and the options of the method."""
+
+    model: Model  # with the parameters and inputs of this run, which those of the form's model need not be
+    tolerances: Tolerances
+    max_step: float = np.inf
+    max_steps: int = 1_000_000
+    events: Port | None = None
+    samples: int = 1  # points of each step at which event functions are looked at
+    trace: bool = False  # keep a row for each attempted step
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything that changes while a stepper works, as arrays by name; addresses are left out."""
+
+    method: str
+    arrays: Mapping[str, np.ndarray]
+
 
 class Stepper(Protocol):
-    """A method at work on one problem. All its state is in arrays, so that it can go on after every return."""
+    """A method at work on one form. All its state is in arrays, so that it can go on after every return."""
 
-    system: System
-    t: float
-    x: np.ndarray
+    form: Form
+    scan: EventScan
+    ports: Ports
+    #: whether the error test covers the polynomial between the points: then roots on it need not be stepped to
+    interpolates: bool
+    #: whether `projected` can be asked for points on the constraints
+    projects: bool
+    #: whether the driver shall remember accepted points, from which `wants_to_step_over` may ask it to extrapolate
+    steps_over: bool
+
+    @property
+    def t(self) -> float:
+        """The time that was reached."""
+
+    @property
+    def x(self) -> np.ndarray:
+        """The unknowns there."""
+
+    @property
+    def x_dot(self) -> np.ndarray:
+        """Their derivatives."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The counters, in the order of `status.Count`; may be written."""
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The counters by the names that users see."""
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         """Begin (again) at a point, without history."""
@@ -36,24 +93,72 @@ class Stepper(Protocol):
     def limit_first_step(self, h: float) -> None:
         """Shorten the step that `start` has chosen."""
 
+    def set_discrete(self, model: Model) -> None:
+        """Go on with a variant of the run's model that has other values of its discrete variables."""
+
     def advance(self) -> int:
-        """Take steps until something happens; returns one of the codes in `status`."""
+        """Take steps until something happens; returns a `status.Status`."""
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Step ends, step sizes and polynomials since the last call, as copies."""
 
+    def take_trace(self) -> np.ndarray | None:
+        """Rows (`status.ATTEMPT`) of the steps that were tried since the last call; None if the run is not traced."""
+
     def explain(self, status: int) -> Exception:
         """The exception for a failure status, naming equation or variable."""
 
-    def watched(self) -> list[Watched]:
-        """The functions that the kernel calls by address, for a profile."""
+    def projected(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        """The nearest point to x on the constraints, if this method `projects`; None if there is none nearby."""
 
-    def watch(self, monitor: Monitor) -> None:
-        """Call the relays of a monitor of `watched` in place of the functions."""
+    def wants_to_step_over(self, status: int) -> bool:
+        """Whether it stopped because a singular position is near, and the options say to pass it."""
+
+    def regularity(self, x: np.ndarray) -> float:
+        """How far the constraints are from losing rank at x, if this method `steps_over` singular positions."""
+
+    def snapshot(self) -> Snapshot:
+        """A copy of all records, from which `restore` goes on bit for bit."""
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot that was taken of a stepper of the same method, options and model."""
+
+    def watch(self) -> Monitor:
+        """Have everything that the kernel calls counted and timed from now on."""
+
+    def release(self) -> None:
+        """This run is over: another one may use the records."""
+
+
+STEPPERS: Slot[Pool] = Slot("steppers that nobody uses", most=1)
 
 
 class MethodOptions(Options):
     """Base of the options classes of methods."""
+
+    initial_values: str
+
+    def formulate(self, model: Model) -> Form:
+        """What this method integrates; raises ModelError if it cannot treat the model."""
+        raise NotImplementedError
+
+    def new_stepper(self, form: Form, model: Model) -> Stepper:
+        """Records for runs on a form with the parameters of `model`; `prepare` tells it which run."""
+        raise NotImplementedError
+
+    def variety(self, form: Form, model: Model) -> Hashable:
+        """What the records depend on besides form and options: choices that parameters decide."""
+        return None
+
+    def stepper(self, form: Form, spec: RunSpec) -> Stepper:
+        """Set up a run on a form that this method has made."""
+        pool, key = form.kept.get(STEPPERS, None, Pool), (self, self.variety(form, spec.model))
+        stepper = pool.take(key)
+        if stepper is None:
+            stepper = self.new_stepper(form, spec.model)
+            stepper.on_release = lambda: pool.give_back(key, stepper)
+        stepper.prepare(spec)
+        return stepper
 
 
 def first_step_guess(x: np.ndarray, x_dot: np.ndarray, weight: np.ndarray, span: float) -> float:

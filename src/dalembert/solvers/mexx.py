@@ -28,7 +28,8 @@ from dalembert.solvers.method import one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.half_explicit import CompiledDescriptor
-    from dalembert.linalg.solver import SaddlePattern
+    from dalembert.linalg.saddle.solver import SaddlePattern
+    from dalembert.regularize import DescriptorForm
 
 #: "modified" is (2.2) as the published runs had it: F λ of the first small steps with the λ that the step before began
 #: with. It loses order unless F is constant; "paper" is (2.2) itself
@@ -99,6 +100,12 @@ class Mexx(HalfExplicitOptions):
             fixed=FIXED,
         )
 
+    def variety(self, form: DescriptorForm, model: Model) -> bool:
+        """Whether the modified discretization is used: parameters decide whether there is friction worth that."""
+        from dalembert.compile.half_explicit import compile_descriptor
+
+        return form.has_friction and self._is_modified(model, compile_descriptor(form))
+
     def _is_modified(self, model: Model, compiled: CompiledDescriptor) -> bool:
         """Whether (2.2) is used: if asked for, or if forces depend on multipliers noticeably."""
         if compiled.friction is None:
@@ -112,7 +119,7 @@ def _small_friction(model: Model, compiled: CompiledDescriptor) -> bool:
     """Whether ∂f/∂(λ, μ) is constant and small."""
     form = compiled.form
     graph = form.model.graph
-    moving = ca.vertcat(form.x, graph.t, graph.u, graph.du, graph.ddu)
+    moving = ca.vertcat(form.x, graph.changing)
     if ca.depends_on(form.friction, moving) or graph.externals_in(form.friction):
         return False
     at_zero, n_M = np.zeros(form.n), len(compiled.mass_pattern[0])

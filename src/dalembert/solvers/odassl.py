@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
-from dalembert.model import EquationsOfMotion, ImplicitDAE, Model
+from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.bdf.options import BdfOptions
 from dalembert.solvers.method import one_of
@@ -50,9 +50,9 @@ class Odassl(BdfOptions):
         super().__post_init__()
         one_of("level", self.level, tuple(LEVELS))
 
-    def system(self, model: Model) -> System:
+    def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
-        if isinstance(model, ImplicitDAE):
+        if not model.linear_in_rates:
             raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Odassl cannot treat: take method=Dassl()")
         system = formulate(model, LEVELS[self.level])
         if system.residual.numel() != system.n:
@@ -61,13 +61,9 @@ class Odassl(BdfOptions):
                 "unknowns. Odassl needs as many, and constraints= that follow from them."
             )
         if not system.constraints.numel():
-            what = "position constraints" if isinstance(model, EquationsOfMotion) else "constraints= beyond them"
+            what = "position constraints" if model.mechanical else "constraints= beyond them"
             raise ModelError(f"model '{model.name}' has no {what}, so nothing is overdetermined. Take Dassl.")
-        key = ("stacked", system.formulation)
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = system.stacked()
-            return model.cache[key]
+        return system.stacked()
 
     def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
         from dalembert.solvers.bdf.stepper import OverdeterminedStepper

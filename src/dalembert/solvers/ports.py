@@ -7,14 +7,14 @@ from dalembert.solvers.records import i8, record, up, vector
 
 
 class Ports(NamedTuple):
-    """Addresses (0 = absent), and θ with the inputs behind its first `n_parameters` entries."""
+    """Addresses (0 = absent), and θ with the inputs behind its first `n_fixed` entries (`model.theta`)."""
 
     residual: up
     jacobian: up
     inputs: up
     events: up
     theta: vector
-    n_parameters: i8
+    n_fixed: i8
 
 
 ports_type = record(Ports)
@@ -25,7 +25,7 @@ def set_inputs(ports, t, x):
     """Bring the inputs in θ to time t; x is any array. Returns the port's status."""
     if ports.inputs == 0:
         return 0
-    inputs = ports.theta[ports.n_parameters :]
+    inputs = ports.theta[ports.n_fixed :]
     return call_port(ports.inputs, t, x.ctypes.data, x.ctypes.data, inputs.ctypes.data)
 
 

@@ -15,20 +15,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
-from dalembert.model import ImplicitDAE, Model
+from dalembert.kept import Slot
+from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
-from dalembert.solvers.method import Tolerances, one_of
+from dalembert.solvers.method import one_of
 from dalembert.solvers.radau.options import RadauOptions
 
 if TYPE_CHECKING:
-    from dalembert.compile.ports import Port
+    from dalembert.compile.memory import Memory
     from dalembert.regularize import System
     from dalembert.solvers.radau.stepper import RadauStepper
 
 FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte")
 #: rows of the matrix from which sparse factors are quicker
 LARGE = 24
+ALGEBRAS: Slot[Memory] = Slot("linear algebras of Radau 5", most=2)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -54,9 +56,9 @@ class Radau5(RadauOptions):
         one_of("formulation", self.formulation, FORMULATIONS)
         one_of("linear_algebra", self.linear_algebra, LINEAR_ALGEBRAS)
 
-    def system(self, model: Model) -> System:
+    def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
-        if isinstance(model, ImplicitDAE):
+        if not model.linear_in_rates:
             raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Radau5 cannot treat: take method=Dassl()")
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
         if system.constraints.numel() or system.residual.numel() != system.n:
@@ -67,14 +69,11 @@ class Radau5(RadauOptions):
             )
         return system
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> RadauStepper:
-        """Set up a run."""
+    def new_stepper(self, form: System, model: Model) -> RadauStepper:
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
-        compiled = compile_system(self.system(model))
+        compiled = compile_system(form)
         large = takes_sparse(self.linear_algebra, compiled, LARGE)
         with announce():
             from dalembert.solvers.radau.kernels import addresses
@@ -85,10 +84,5 @@ class Radau5(RadauOptions):
             else:
                 from dalembert.solvers.radau import dense as way
             kernels = addresses(way)
-        key = ("radau algebra", id(compiled), large)
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = way.algebra(compiled, kernels)
-        control = self.control(tolerances, max_step, max_steps)
-        algebra = model.cache[key].fresh()
-        return RadauStepper(algebra, compiled, model, tolerances, control, events, samples, self.jacobian)
+        algebra = form.kept.get(ALGEBRAS, large, lambda: way.algebra(compiled, kernels))
+        return RadauStepper(self, compiled, algebra)

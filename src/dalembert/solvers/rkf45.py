@@ -37,9 +37,9 @@ class Rkf45(RungeKuttaOptions):
 
     extrapolate: bool = True  # go on with the solution of order 5; False: of order 4, whose error is estimated
 
-    def system(self, model: Model) -> DescriptorForm:
+    def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
-        return self._without_friction(super().system(model))
+        return self._without_friction(super().formulate(model))
 
     def own_settings(self) -> dict[str, int]:
         """Scalars of the kernel's record."""

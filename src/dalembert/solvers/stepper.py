@@ -1,21 +1,23 @@
-"""What the steppers of all methods share: the record of a run, ports, collected steps, errors of functions."""
+"""What the steppers of all methods share: records, ports, collected steps, snapshots, errors of functions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from dalembert.compile.memory import Memory
+from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
-from dalembert.errors import FunctionFailed, SimulationError
+from dalembert.errors import FunctionFailed, OptionError, SimulationError
 from dalembert.model import Model
+from dalembert.regularize.form import Form
 from dalembert.solvers.attempts import N_COLUMNS, new_trace, take_attempts
 from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import new_scan
-from dalembert.solvers.method import counters
+from dalembert.solvers.method import RunSpec, Snapshot, counters
+from dalembert.solvers.phases import Phase
 from dalembert.solvers.ports import Ports
 from dalembert.solvers.status import Status
 
@@ -28,35 +30,70 @@ _IN_A_ROW = {
 
 
 class KernelStepper:
-    """A run of a method, all of which is in the record `state`: the fields of `shell.py`, failed, failed_t …"""
+    """A method at work, all of which is in records. It is made once for a form, and prepared for every run.
 
-    def __init__(
-        self,
-        model: Model,
-        system: Any,
-        state: Memory,
-        n_coefficients: int,
-        events: Port | None,
-        samples: int,
-        *,
-        residual: int = 0,
-        jacobian: int = 0,
-    ):
-        self.model, self.system, self.state = model, system, state
-        self._inputs, self._events = input_port(model), events
-        theta = model.theta()
+    Parameters
+    ----------
+    form : Form
+    records : mapping of names to Memory
+        As they are at the beginning of a run. Each becomes an attribute, a copy for this stepper; one of them is
+        `state`, which has the fields of `shell.py`, failed and failed_t.
+    n_coefficients : int
+        Of the polynomial of a step.
+    """
+
+    interpolates = False
+    projects = False
+    steps_over = False
+
+    def __init__(self, form: Form, records: Mapping[str, Memory], n_coefficients: int):
+        self.form, self._pristine = form, dict(records)
+        for name, record in records.items():
+            setattr(self, name, record.fresh())
+        self.buffer = new_buffer(n_coefficients, form.n)
+        self._theta = form.model.theta()
+        self._seen_by: tuple[Port | None, int] | None = None  # whom the scan was made for
+        self._monitor: Monitor | None = None
+        self.on_release: Callable[[], None] | None = None
+
+    def prepare(self, spec: RunSpec) -> None:
+        """Begin a run: records as if they were new, parameters and tolerances of this one."""
+        for name, pristine in self._pristine.items():
+            getattr(self, name).become(pristine)
+        model = spec.model
+        self.spec, self.model, self._monitor = spec, model, None
+        self._inputs, self._events = input_port(model), spec.events
+        self._theta[:] = model.theta()
         self.ports = Ports(
-            residual=np.uintp(residual),
-            jacobian=np.uintp(jacobian),
+            residual=np.uintp(0),
+            jacobian=np.uintp(0),
             inputs=np.uintp(self._inputs.address if self._inputs else 0),
-            events=np.uintp(events.address if events else 0),
-            theta=theta,
-            n_parameters=len(theta) - 3 * len(model.inputs),
+            events=np.uintp(spec.events.address if spec.events else 0),
+            theta=self._theta,
+            n_fixed=model.theta_layout.n_fixed,
         )
-        self.buffer = new_buffer(n_coefficients, system.n)
-        self.scan = new_scan(system, events, samples)
-        self._trace: Memory | None = None
+        self.buffer.used[0] = 0
+        if self._seen_by != (spec.events, spec.samples):
+            self.scan = new_scan(self.form, spec.events, spec.samples)
+            self._seen_by = (spec.events, spec.samples)
         self._attempts: list[np.ndarray] = []
+        self._trace = new_trace() if spec.trace else None
+        if self._trace is not None:
+            self.state.set(trace=self._trace.address)
+        self.link(spec)
+
+    def set_discrete(self, model: Model) -> None:
+        self.model = model
+        fixed = model.theta_layout.fixed
+        self._theta[fixed] = model.theta()[fixed]
+
+    def link(self, spec: RunSpec) -> None:
+        """Write into the records what belongs to this run: tolerances, limits, addresses of each other."""
+        raise NotImplementedError
+
+    def take_steps(self) -> int:
+        """Call the kernel; see `Stepper.advance`."""
+        raise NotImplementedError
 
     # -- the protocol ----------------------------------------------------------------------------------------------
 
@@ -69,40 +106,91 @@ class KernelStepper:
         return self.state.x
 
     @property
+    def x_dot(self) -> np.ndarray:
+        return self.state.x_dot
+
+    @property
+    def counts(self) -> np.ndarray:
+        return self.state.count
+
+    @property
     def counters(self) -> dict[str, int]:
         return counters(self.state.count)
+
+    def advance(self) -> int:
+        if self._monitor is None:
+            return self.take_steps()
+        with self._monitor.phase(int(Phase.STAGES)):
+            return self.take_steps()
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self._trace is not None:
             self._attempts.append(take_attempts(self._trace))
         return collect(self.buffer)
 
-    # -- trace -----------------------------------------------------------------------------------------------------
+    def take_trace(self) -> np.ndarray | None:
+        if self._trace is None:
+            return None
+        rows = np.concatenate([np.zeros((0, N_COLUMNS)), *self._attempts, take_attempts(self._trace)])
+        self._attempts.clear()
+        return rows
 
-    @property
-    def traced(self) -> bool:
-        return self._trace is not None
+    def projected(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        return None
 
-    @property
-    def attempts(self) -> int:
-        """How many the trace holds."""
-        return sum(map(len, self._attempts)) + (int(self._trace.used) if self._trace is not None else 0)
+    def wants_to_step_over(self, status: int) -> bool:
+        return False
 
-    def keep_trace(self) -> None:
-        """From now on keep a row for each attempted step."""
-        self._trace = new_trace()
-        self.state.set(trace=self._trace.address)
+    def regularity(self, x: np.ndarray) -> float:
+        return 1.0
 
-    def collect_trace(self) -> np.ndarray:
-        """All attempts since `keep_trace`, rows of `status.ATTEMPT`, as one copy."""
-        if self._trace is not None:
-            self._attempts.append(take_attempts(self._trace))
-        return np.concatenate([np.zeros((0, N_COLUMNS)), *self._attempts])
+    def release(self) -> None:
+        if self.on_release is not None and self._monitor is None:
+            self.on_release()
 
-    def cut_trace(self, rows: int) -> None:
-        """Forget all attempts but the first so many: a detour is not part of the run."""
-        if self.traced:
-            self._attempts = [self.collect_trace()[:rows]]
+    # -- snapshots -------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        arrays = {f"record {name}": getattr(self, name).contents() for name in self._pristine}
+        return Snapshot(type(self).__name__, arrays | {name: array.copy() for name, array in self._loose()})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        lengths = {f"record {name}": len(getattr(self, name).contents()) for name in self._pristine}
+        lengths |= {name: array.size for name, array in self._loose()}
+        if snapshot.method != type(self).__name__ or lengths != {k: a.size for k, a in snapshot.arrays.items()}:
+            raise OptionError(
+                "the snapshot is of another method, model or other events: prepare a run like the one it was taken of"
+            )
+        for name in self._pristine:
+            getattr(self, name).set_contents(snapshot.arrays[f"record {name}"])
+        for name, array in self._loose():
+            array[...] = snapshot.arrays[name]
+
+    def _loose(self) -> Iterator[tuple[str, np.ndarray]]:
+        """What changes during a run outside of the records."""
+        yield "theta", self._theta
+        yield "buffer used", self.buffer.used
+        for name, array in self.buffer._asdict().items():
+            if name != "used":
+                yield f"buffer {name}", array
+        for name, array in self.scan._asdict().items():
+            if isinstance(array, np.ndarray):
+                yield f"scan {name}", array
+
+    # -- profile ---------------------------------------------------------------------------------------------------
+
+    def watched(self) -> list[Watched]:
+        """The functions that the kernel calls by address."""
+        raise NotImplementedError
+
+    def watch_by(self, monitor: Monitor) -> None:
+        """Call the relays of a monitor of `watched` in place of the functions."""
+        raise NotImplementedError
+
+    def watch(self) -> Monitor:
+        self._monitor = Monitor(self.watched(), len(Phase))
+        self.watch_by(self._monitor)
+        return self._monitor
 
     # -- errors ----------------------------------------------------------------------------------------------------
 
@@ -148,10 +236,11 @@ class KernelStepper:
             return refusal
         t, theta = float(self.state.failed_t), self.ports.theta
         if self._inputs is not None:
-            inputs = np.zeros(len(theta) - self.ports.n_parameters)
+            layout = self.model.theta_layout
+            inputs = np.zeros(layout.n_moving)
             if self._inputs.call_status(t, np.zeros(0), np.zeros(0), inputs):
                 return "an input is not finite"
-            theta[self.ports.n_parameters :] = inputs
+            theta[layout.inputs] = inputs
         bad = list(dict.fromkeys(self.bad_outputs(t, self.state.failed, theta)))
         if bad:
             return f"{', '.join(bad[:3])} cannot be evaluated (NaN or infinite)"

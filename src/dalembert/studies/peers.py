@@ -49,13 +49,14 @@ def intervals(problem: Problem) -> list[tuple[float, float]]:
 
 
 def insert_numbers(model: EquationsOfMotion, expressions: list[ca.SX]) -> list[ca.SX]:
-    """Put the values of the parameters and the inputs, as expressions of t, into expressions of the model's graph."""
+    """Put numbers, and the inputs as expressions of t, in the place of θ in expressions of the model's graph."""
     if model.untraceable:
         raise ModelError(f"model '{model.name}' has Python functions ({', '.join(model.untraceable)}): not for peers")
     graph = model.graph
     inputs = [traced.sx(graph.t) for traced in model.inputs.values()]
     levels = [ca.vertcat(*(column[k] for column in inputs)) if inputs else ca.SX(0, 1) for k in range(3)]
-    theta = ca.vertcat(ca.SX(ca.DM(graph.parameter_values)), *levels)
+    fixed = np.concatenate([graph.parameter_values, graph.discrete_values])
+    theta = ca.vertcat(ca.SX(ca.DM(fixed)), *levels)
     return ca.cse(ca.substitute(expressions, [graph.theta], [theta]))
 
 

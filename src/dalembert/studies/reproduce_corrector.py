@@ -21,7 +21,7 @@ from dalembert.problems import Problem
 from dalembert.problems.pendulum_chain import full_mass, turning
 from dalembert.solvers import Dassl
 from dalembert.solvers.jacobians import Differences, GroupedDifferences, Jacobian
-from dalembert.solvers.method import Tolerances
+from dalembert.solvers.method import RunSpec, Tolerances
 
 from .reproduce import Section
 from .work_precision import _aligned
@@ -179,13 +179,13 @@ def _table_2(quick: bool) -> Section:
 
 def jacobian_times(problem: Problem, method: Dassl, rtol: float, atol: float) -> tuple[np.ndarray, np.ndarray]:
     """Times of new Jacobians and of updates, by taking the steps one by one."""
-    from dalembert.regularize import consistent_initial_values, start_vectors
+    from dalembert.regularize import consistent_initial_values
 
-    system = method.system(problem.model)
+    system = method.formulate(problem.model)
     tolerances = Tolerances(np.full(system.n, rtol), np.full(system.n, atol))
-    stepper = method.stepper(problem.model, tolerances, np.inf, 1, None, 1)
+    stepper = method.stepper(system, RunSpec(model=problem.model, tolerances=tolerances))
     initial = consistent_initial_values(problem.model, 0.0, **problem.start())
-    stepper.start(0.0, *start_vectors(system, initial), problem.t_end, None)
+    stepper.start(0.0, *system.start(initial), problem.t_end, None)
     times: tuple[list[float], list[float]] = ([], [])
     before, steps = (0, 0), 0
     while stepper.t < problem.t_end:

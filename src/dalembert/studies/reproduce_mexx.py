@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, SimulationError
-from dalembert.linalg.compiled import Compiled
-from dalembert.linalg.dense import Dense
-from dalembert.linalg.recursive import Recursive
-from dalembert.linalg.solver import LinearSolver
-from dalembert.linalg.sparse import Sparse
-from dalembert.linalg.symmetric import Symmetric
+from dalembert.linalg.bodies.recursive import Recursive
+from dalembert.linalg.saddle.compiled import Compiled
+from dalembert.linalg.saddle.dense import Dense
+from dalembert.linalg.saddle.solver import LinearSolver
+from dalembert.linalg.saddle.sparse import Sparse
+from dalembert.linalg.saddle.symmetric import Symmetric
 from dalembert.model.event import Event
 from dalembert.problems import INSULATOR_CHAIN_TURN, Problem, andrews, cable_drum, insulator_chain, truck11
 from dalembert.simulation import Output
@@ -298,7 +298,7 @@ Times = dict[int, dict[str, tuple[float, float]]]
 def solver_times(problem: Problem) -> dict[str, tuple[float, float]]:
     """Seconds for one factorization and one solution by each solver, at the start of a problem; the best of several."""
     from dalembert.compile.half_explicit import compile_descriptor
-    from dalembert.linalg.saddle import factor
+    from dalembert.linalg.saddle.saddle import factor
     from dalembert.regularize import descriptor_form
     from dalembert.solvers.half.stepper import saddle_pattern
 

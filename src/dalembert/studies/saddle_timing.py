@@ -1,7 +1,7 @@
 """Kernels that factor and solve many times, so that calls from Python do not count."""
 
 from dalembert.compile.kernel import call1, call3, kernel
-from dalembert.linalg.saddle import saddle_at
+from dalembert.linalg.saddle.saddle import saddle_at
 from dalembert.solvers.records import i8, up, vector
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.compile.kernel import address_of, kernel
 from dalembert.compile.memory import Memory, ivec, layout, member, vec
-from dalembert.linalg.sparse_lu import factor_sparse, lu_at, new_sparse_lu, sparse_lu_cost, substitute_sparse
+from dalembert.linalg.factors.sparse_lu import factor_sparse, lu_at, new_sparse_lu, sparse_lu_cost, substitute_sparse
 from dalembert.solvers import sparse
 from dalembert.solvers.bdf.core import LINEAR_ALGEBRA
 from dalembert.solvers.bdf.sparse import decompose

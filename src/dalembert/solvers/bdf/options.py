@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
 from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
-from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
+from dalembert.solvers.method import MethodOptions, one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
-    from dalembert.compile.ports import Port
     from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import System
     from dalembert.solvers.bdf.stepper import BdfStepper
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ALGEBRAIC_ERRORS = ("full", "scaled", "excluded")
 #: rows of the matrix from which sparse factors are quicker
 LARGE = 24
+ALGEBRAS: Slot[Memory] = Slot("linear algebras of BDF methods", most=4)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -64,7 +65,7 @@ class BdfOptions(MethodOptions):
             return self.matrix_range
         return 0.0 if isinstance(self.jacobian, Exact) or self.jacobian.partitioned else 0.25
 
-    def system(self, model: Model) -> System:
+    def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
         raise NotImplementedError
 
@@ -72,20 +73,13 @@ class BdfOptions(MethodOptions):
         """What builds the linear algebra, and what drives the kernel."""
         raise NotImplementedError
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> BdfStepper:
-        """Set up a run."""
+    def new_stepper(self, form: System, model: Model) -> BdfStepper:
         from dalembert.compile.kernel import announce
         from dalembert.compile.system import compile_system
 
-        compiled = compile_system(self.system(model))
+        compiled = compile_system(form)
         sparse = takes_sparse(self.linear_algebra, compiled, LARGE)
         with announce():
             build, run = self.parts(sparse)
-        key = ("bdf algebra", id(compiled), sparse)
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = build(compiled)
-        algebra = model.cache[key].fresh()
-        return run(algebra, compiled, model, self, tolerances, max_step, max_steps, events, samples)
+        algebra = form.kept.get(ALGEBRAS, (type(self), sparse), lambda: build(compiled))
+        return run(self, compiled, algebra)

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.compile.kernel import address_of, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
-from dalembert.linalg.square import factor_square, new_square, square_at, square_cost, substitute_square
+from dalembert.linalg.factors.square import factor_square, new_square, square_at, square_cost, substitute_square
 from dalembert.solvers import elimination as out_of
 from dalembert.solvers.bdf.core import LINEAR_ALGEBRA
 from dalembert.solvers.bdf.dense import form_matrix, solve_square, take_jacobian

@@ -1,4 +1,4 @@
-"""Sparse linear algebra of the BDF methods: c E − J with the factors of `linalg.sparse_lu`.
+"""Sparse linear algebra of the BDF methods: c E − J with the factors of `linalg.factors.sparse_lu`.
 
 Order of columns and pattern are found once; later matrices are factored on the pattern and the pivots of the first.
 """
@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.compile.kernel import address_of, kernel
 from dalembert.compile.memory import Memory, layout, member, vec
-from dalembert.linalg.sparse_lu import factor_sparse, lu_at, new_sparse_lu, sparse_lu_cost, substitute_sparse
+from dalembert.linalg.factors.sparse_lu import factor_sparse, lu_at, new_sparse_lu, sparse_lu_cost, substitute_sparse
 from dalembert.solvers import sparse
 from dalembert.solvers.bdf.core import LINEAR_ALGEBRA
 

@@ -6,13 +6,14 @@ import numpy as np
 
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import CALL2, CALL3, CALL_REALS3
-from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem
-from dalembert.model import Model
+from dalembert.kept import Slot
 from dalembert.solvers.bdf import core
 from dalembert.solvers.bdf.options import ALGEBRAIC_ERRORS, BdfOptions
 from dalembert.solvers.implicit import LARGEST_LOOKED_AT, ImplicitStepper, differences_of
-from dalembert.solvers.method import Tolerances
+from dalembert.solvers.method import RunSpec
+
+STATES: Slot[Memory] = Slot("records of BDF methods", most=5)
 
 
 class BdfStepper(ImplicitStepper):
@@ -24,37 +25,27 @@ class BdfStepper(ImplicitStepper):
         ("solve", "substitution", CALL3),
     )
 
-    #: the error test covers the polynomial between the points: roots on it need not be stepped to
     interpolates = True
     #: whether the linear algebra needs E for itself, not in c E − J only
     leading_apart = False
 
-    def __init__(
-        self,
-        algebra: Memory,
-        compiled: CompiledSystem,
-        model: Model,
-        options: BdfOptions,
-        tolerances: Tolerances,
-        max_step: float,
-        max_steps: int,
-        events: Port | None,
-        samples: int,
-    ):
-        system = compiled.system
-        key = ("bdf state", id(compiled), options.max_order)
-        with model.lock:
-            if key not in model.cache:
-                m = compiled.residual.n_out
-                model.cache[key] = core.new_state(system.n, m, system.index, int(algebra.n_nonzeros), options.max_order)
-            state = model.cache[key].fresh()
-        super().__init__(algebra, compiled, model, state, options.max_order + 1, max_steps, events, samples)
-        self.get_jacobians_by(differences_of(compiled, model, options.jacobian, self.leading_apart))
-        state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
+    def __init__(self, options: BdfOptions, compiled: CompiledSystem, algebra: Memory):
+        system, self.options = compiled.system, options
+        m, order = compiled.residual.n_out, options.max_order
+        state = system.kept.get(
+            STATES, order, lambda: core.new_state(system.n, m, system.index, int(algebra.n_nonzeros), order)
+        )
+        differences = differences_of(compiled, options.jacobian, self.leading_apart)
+        super().__init__(compiled, algebra, state, differences, order + 1)
+
+    def link(self, spec: RunSpec) -> None:
+        super().link(spec)
+        state, system, options = self.state, self.form, self.options
+        state.rtol[:], state.atol[:] = spec.tolerances.rtol, spec.tolerances.atol
         tested = system.n if options.algebraic_errors != "excluded" else int(np.sum(system.index == 1))
         state.set(
-            newton_limit=options.newton_limit, range=options.range, unit=np.finfo(float).eps, max_step=max_step,
-            max_steps=max_steps, max_iterations=options.newton_iterations, n_error=max(tested, 1),
+            newton_limit=options.newton_limit, range=options.range, unit=np.finfo(float).eps, max_step=spec.max_step,
+            max_steps=spec.max_steps, max_iterations=options.newton_iterations, n_error=max(tested, 1),
             weighted=ALGEBRAIC_ERRORS.index(options.algebraic_errors),
         )  # fmt: skip
 
@@ -80,12 +71,12 @@ class BdfStepper(ImplicitStepper):
             self.state.set(h=np.copysign(h, self.state.h))
 
     def _first_step(self, span: float) -> float:
-        state, moving = self.state, self.system.differential
+        state, moving = self.state, self.form.differential
         scale = 1 / state.weight[moving]
         speed = np.sqrt(np.mean((state.x_dot[moving] * scale) ** 2)) if moving.any() else 0.0
         return min(1e-3 * span, 0.5 / speed if speed > 0 else np.inf)
 
-    def advance(self) -> int:
+    def take_steps(self) -> int:
         return core.bdf(self.algebra.address, self.ports, self.state.record, self.buffer, self.scan)
 
 
@@ -96,7 +87,7 @@ class OverdeterminedStepper(BdfStepper):
 
     def _singularity(self) -> str | None:
         """Constraints that depend on each other are behind most singular matrices."""
-        system, state = self.system, self.state
+        system, state = self.form, self.state
         if system.n > LARGEST_LOOKED_AT:
             return None
         rows, columns = self.compiled.jacobian_pattern

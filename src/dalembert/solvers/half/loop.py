@@ -2,7 +2,7 @@
 
 from dalembert.compile.kernel import kernel
 from dalembert.compile.memory import reference
-from dalembert.linalg.saddle import saddle_at
+from dalembert.linalg.saddle.saddle import saddle_at
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import scan_type
 from dalembert.solvers.half import core

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError, OptionError
-from dalembert.linalg.auto import AUTO
-from dalembert.linalg.solver import LinearSolver, SaddlePattern
+from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
-from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
+from dalembert.solvers.method import MethodOptions, one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.half_explicit import CompiledDescriptor
     from dalembert.compile.memory import Memory
-    from dalembert.compile.ports import Port
     from dalembert.solvers.half.stepper import HalfStepper
 
 PROJECTIONS = ("both", "velocities", "none")
@@ -61,7 +60,7 @@ class HalfExplicitOptions(MethodOptions):
         require(limit is None or limit > 0, f"drift_limit={limit} must be positive")
         require(self.min_step >= 0, f"min_step={self.min_step} must not be negative")
 
-    def system(self, model: Model) -> DescriptorForm:
+    def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
         return descriptor_form(model, type(self).__name__)
 
@@ -78,19 +77,16 @@ class HalfExplicitOptions(MethodOptions):
         """Kernel and records of the method; imports the kernel."""
         raise NotImplementedError
 
-    def stepper(
-        self, model: Model, tolerances: Tolerances, max_step: float, max_steps: int, events: Port | None, samples: int
-    ) -> HalfStepper:
-        """Set up a run."""
+    def new_stepper(self, form: DescriptorForm, model: Model) -> HalfStepper:
         from dalembert.compile.half_explicit import compile_descriptor
         from dalembert.compile.kernel import announce
 
-        compiled = compile_descriptor(self.system(model))
+        compiled = compile_descriptor(form)
         with announce():
             from dalembert.solvers.half.stepper import HalfStepper
 
             parts = self.parts(model, compiled)
-        return HalfStepper(self, model, compiled, parts, tolerances, max_step, max_steps, events, samples)
+        return HalfStepper(self, compiled, parts)
 
     def own_settings(self) -> dict[str, float]:
         """The method's own scalars of the record of a run, which `start` clears."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from dalembert.compile.half_explicit import CompiledDescriptor
+from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import CALL1, CALL3, PORT, Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.errors import (
@@ -19,14 +20,18 @@ from dalembert.errors import (
     TooManySteps,
     warn_user,
 )
-from dalembert.linalg.saddle import SaddlePattern, factor, fresh_saddle, solve
-from dalembert.model import Model
+from dalembert.kept import Slot
+from dalembert.linalg.saddle.saddle import SaddlePattern, factor, solve
+from dalembert.model.vocabulary import constraint_name, equation_names
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
-from dalembert.solvers.method import Tolerances, first_step_guess
+from dalembert.solvers.method import RunSpec, first_step_guess
 from dalembert.solvers.shell import NEARLY_THERE
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
+
+STATES: Slot[Memory] = Slot("records of half-explicit methods", most=8)
+SADDLES: Slot[Memory] = Slot("saddle-point systems", most=8)
 
 
 def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool) -> SaddlePattern:
@@ -47,47 +52,35 @@ def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool) -> SaddlePa
 class HalfStepper(KernelStepper):
     """A run of a method.
 
-    Parameters
-    ----------
-    model : Model
-        With the parameters and inputs of this run, which those of `compiled` need not be.
-    parts : Parts
-        Kernel and records of the method.
+    `parts` are kernel and records of the method.
     """
 
-    def __init__(
-        self,
-        options: HalfExplicitOptions,
-        model: Model,
-        compiled: CompiledDescriptor,
-        parts: Parts,
-        tolerances: Tolerances,
-        max_step: float,
-        max_steps: int,
-        events: Port | None,
-        samples: int,
-    ):
-        if options.min_step > max_step:
-            raise OptionError(f"min_step={options.min_step:g} is larger than max_step={max_step:g}")
+    projects = True
+
+    def __init__(self, options: HalfExplicitOptions, compiled: CompiledDescriptor, parts: Parts):
         self.options, self.compiled, self.kernel = options, compiled, parts.kernel
-        key = ("half-explicit", type(options).__name__, parts.kind)
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = parts.prepare()
-            state = model.cache[key].fresh()
-            key = (*key, options.linear_solver)
-            if key not in model.cache:
-                needed = parts.pattern()
-                model.cache[key] = options.solver(needed).build(needed)
-            self.saddle = fresh_saddle(model.cache[key])
-        state.set(
-            saddle=self.saddle.address, symmetric=int(self.saddle.pattern.symmetric), max_step=max_step,
-            max_steps=max_steps, **options.settings(),
-        )  # fmt: skip
-        state.rtol[:], state.atol[:] = tolerances.rtol, tolerances.atol
-        super().__init__(model, compiled.form, state, int(state.n_coefficients), events, samples)
+        kept, key = compiled.form.kept, (type(options), parts.kind)
+        state = kept.get(STATES, key, parts.prepare)
+
+        def build() -> Memory:
+            needed = parts.pattern()
+            return options.solver(needed).build(needed)
+
+        saddle = kept.get(SADDLES, (*key, options.linear_solver), build)
+        super().__init__(compiled.form, {"state": state, "saddle": saddle}, int(state.n_coefficients))
         common = {*core.REALS, *core.WHOLES, *parts.fixed}
         self._own = [name for name in state.dtype.names if state.dtype[name].kind in "fi" and name not in common]
+
+    def link(self, spec: RunSpec) -> None:
+        options, state, saddle = self.options, self.state, self.saddle
+        if options.min_step > spec.max_step:
+            raise OptionError(f"min_step={options.min_step:g} is larger than max_step={spec.max_step:g}")
+        saddle.set(own=saddle.address)
+        state.set(
+            saddle=saddle.address, symmetric=int(saddle.pattern.symmetric), max_step=spec.max_step,
+            max_steps=spec.max_steps, **options.settings(),
+        )  # fmt: skip
+        state.rtol[:], state.atol[:] = spec.tolerances.rtol, spec.tolerances.atol
 
     # -- the protocol ----------------------------------------------------------------------------------------------
 
@@ -110,7 +103,7 @@ class HalfStepper(KernelStepper):
             h = max(h, float(self.state.min_step))
             self.state.set(h=np.copysign(h, self.state.h), last=0)
 
-    def advance(self) -> int:
+    def take_steps(self) -> int:
         status = self.kernel(self.state.record, self.ports, self.buffer, self.scan)
         if status == Status.DONE and self.state.forced:
             warn_user(
@@ -123,7 +116,7 @@ class HalfStepper(KernelStepper):
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray | None:
         """The nearest point to x on the constraints, (2.9)-(2.12) of MEXX; None if there is none nearby."""
-        state, saddle, compiled, form = self.state, self.saddle, self.compiled, self.system
+        state, saddle, compiled, form = self.state, self.saddle, self.compiled, self.form
         if not form.constraint_names:
             return x
         theta, x = self.model.theta(t), x.copy()
@@ -175,8 +168,7 @@ class HalfStepper(KernelStepper):
         ]
         return [function for function in (*model, *own, *algebra) if function.address]
 
-    def watch(self, monitor: Monitor) -> None:
-        """Call the relays of a monitor of `watched` in place of the functions."""
+    def watch_by(self, monitor: Monitor) -> None:
         relay = {f.name: address for f, address in zip(monitor.functions, monitor.addresses, strict=True)}
         self.state.set(monitor=monitor.clock, **{f"{name}_port": relay.get(name, 0) for name in core.PORTS})
         self.saddle.set(factor=relay["factorization"], solve=relay["substitution"])
@@ -242,10 +234,10 @@ class HalfStepper(KernelStepper):
 
     def _worst_variable(self) -> str:
         n = int(self.state.n_d)
-        return self.system.variables[int(np.argmax(np.abs(self.state.error[:n])))]
+        return self.form.variables[int(np.argmax(np.abs(self.state.error[:n])))]
 
     def _worst_constraint(self) -> str:
-        return f"'{self.system.constraint_names[int(np.argmax(np.abs(self.state.g)))]}'"
+        return f"'{self.form.constraint_names[int(np.argmax(np.abs(self.state.g)))]}'"
 
     def model_ports(self) -> tuple[Port | None, ...]:
         return self.compiled.ports
@@ -261,33 +253,29 @@ class HalfStepper(KernelStepper):
         return None if said is None else said + self._if_it_reads_multipliers()
 
     def _if_it_reads_multipliers(self) -> str:
-        force = self.system.model.graph.functions["force"]
-        if force.traced or not self.system.constraint_names or self.system.has_friction:
+        force = self.form.model.graph.functions["force"]
+        if force.traced or not self.form.constraint_names or self.form.has_friction:
             return ""
         return "; multipliers are NaN for forces, which are evaluated before them"
 
     def _outputs(self) -> list[tuple[Port, Callable[[int], str]]]:
         """Ports, and what their outputs are called."""
-        compiled, form = self.compiled, self.system
+        compiled, form = self.compiled, self.form
         model, constraints = form.model, form.constraint_names
-        rates = [
-            *(f"kinematic equation of '{n}'" for n in model.names("p")),
-            *(f"equation of motion of '{n}'" for n in model.names("v")),
-            *(f"dynamic equation of '{n}'" for n in model.names("r")),
-        ]
+        rates = [name for kind in model.differential_kinds for name in equation_names(kind, model.names(kind))]
         mass, of = compiled.mass_pattern[0], compiled.constraint_pattern[0]
         matrices = [
             *(f"mass of '{model.names('v')[i]}'" for i in mass),
-            *(f"derivative of constraint '{constraints[i]}'" for i in of),
-            *(f"constraint '{n}' on velocity level" for n in constraints),
+            *(f"derivative of {constraint_name(constraints[i])}" for i in of),
+            *(constraint_name(n, "velocity") for n in constraints),
         ]
         return [
             (port, names.__getitem__)
             for port, names in (
                 (compiled.rates, rates),
                 (compiled.matrices, matrices),
-                (compiled.position, [f"holonomic constraint '{n}'" for n in constraints]),
-                (compiled.acceleration, [f"constraint '{n}' on acceleration level" for n in constraints]),
+                (compiled.position, equation_names("lam", model.names("lam"))),
+                (compiled.acceleration, [constraint_name(n, "acceleration") for n in constraints]),
             )
             if port is not None
         ]

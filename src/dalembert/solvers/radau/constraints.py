@@ -6,7 +6,7 @@ they are solved for z, then v, then y.
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import imat, ivec, mat, vec
-from dalembert.linalg.blocks import (
+from dalembert.linalg.factors.blocks import (
     SVD,
     block_at,
     clear,

@@ -33,8 +33,6 @@ class Control(NamedTuple):
     corrections: i8  # of the constraints at an accepted point, at most
     corrected: f8  # and only until no more than this is left of their residuals
     correct_anew: i8  # with the Jacobian of that point
-    max_step: f8
-    max_steps: i8
 
 
 control_type = record(Control)

@@ -7,7 +7,7 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, ivec, layout, mat, vec
-from dalembert.linalg.pair import factor_pair, new_pair, pair_at, pair_cost, substitute_complex, substitute_real
+from dalembert.linalg.factors.pair import factor_pair, new_pair, pair_at, pair_cost, substitute_complex, substitute_real
 from dalembert.solvers import elimination as out_of
 from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.solvers.jacobians import EXACT, Jacobian
-from dalembert.solvers.method import MethodOptions, Tolerances, one_of, require
+from dalembert.solvers.method import MethodOptions, RunSpec, one_of, require
 
 if TYPE_CHECKING:
     from dalembert.solvers.radau.control import Control
@@ -68,18 +68,12 @@ class RadauOptions(MethodOptions):
         require(0 < self.rounding_unit < 1e-4, f"rounding_unit={self.rounding_unit} is not one of this world")
 
     def control(
-        self,
-        tolerances: Tolerances,
-        max_step: float,
-        max_steps: int,
-        corrections: int = 0,
-        corrected: float = 0.0,
-        correct_anew: bool = False,
+        self, spec: RunSpec, corrections: int = 0, corrected: float = 0.0, correct_anew: bool = False
     ) -> Control:
         """The record that kernels take."""
         from dalembert.solvers.radau.control import Control
 
-        internal = 0.1 * float(np.min(tolerances.rtol)) ** (2 / 3)
+        internal = 0.1 * float(np.min(spec.tolerances.rtol)) ** (2 / 3)
         return Control(
             newton_limit=self.newton_limit or max(10 * self.rounding_unit / internal, min(0.03, internal**0.5)),
             max_iterations=self.newton_iterations,
@@ -97,6 +91,4 @@ class RadauOptions(MethodOptions):
             corrections=corrections,
             corrected=corrected,
             correct_anew=int(correct_anew),
-            max_step=max_step,
-            max_steps=max_steps,
         )

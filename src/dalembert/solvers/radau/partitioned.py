@@ -19,8 +19,8 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, vec
-from dalembert.linalg.blocks import LU, QR, block_at, new_block, solve_block_many
-from dalembert.linalg.pair import factor_pair, new_pair, pair_at, pair_cost, substitute_complex, substitute_real
+from dalembert.linalg.factors.blocks import LU, QR, block_at, new_block, solve_block_many
+from dalembert.linalg.factors.pair import factor_pair, new_pair, pair_at, pair_cost, substitute_complex, substitute_real
 from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.radau.constraints import (
     ANNOUNCED,

@@ -13,8 +13,8 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, vec
-from dalembert.linalg import lu
-from dalembert.linalg.blocks import LU, QR, SVD, block_at, factor_householder, new_block, solve_block
+from dalembert.linalg.factors import lu
+from dalembert.linalg.factors.blocks import LU, QR, SVD, block_at, factor_householder, new_block, solve_block
 from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.radau.constraints import (
     ANNOUNCED,

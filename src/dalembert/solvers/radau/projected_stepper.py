@@ -6,15 +6,17 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.compile.memory import Memory
+from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, part_of_jacobian
 from dalembert.errors import RedundantConstraints, SingularConfiguration
-from dalembert.model import Model
+from dalembert.kept import Slot
 from dalembert.solvers.implicit import differences_of
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.radau import constraints
 from dalembert.solvers.radau.stepper import RadauStepper
 from dalembert.solvers.status import NO_STEP, Status
 
+EXACT_PART: Slot[Port] = Slot("exact part of the Jacobian", most=1)
 #: singular values of a constraint block below this fraction of the largest explain why steps got lost
 NEARLY_DEPENDENT = 0.02
 
@@ -34,17 +36,14 @@ def exact_nonzeros(compiled: CompiledSystem) -> np.ndarray:
 class ProjectedStepper(RadauStepper):
     """A run of GEOMS."""
 
-    def differences_by(self, model: Model, jacobian: Jacobian) -> Memory:
-        if isinstance(jacobian, Exact):
-            return super().differences_by(model, jacobian)
-        exact = exact_nonzeros(self.compiled)
-        key = ("exact part of the Jacobian", id(self.compiled))
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = part_of_jacobian(self.compiled, exact)
-            self.jacobian = model.cache[key]
-        self.ports = self.ports._replace(jacobian=np.uintp(self.jacobian.address))
-        return differences_of(self.compiled, model, jacobian, exact=exact)
+    steps_over = True
+
+    def jacobian_by(self, compiled: CompiledSystem, strategy: Jacobian) -> tuple[Memory, Port | None]:
+        if isinstance(strategy, Exact):
+            return super().jacobian_by(compiled, strategy)
+        exact = exact_nonzeros(compiled)
+        port = compiled.system.kept.get(EXACT_PART, None, lambda: part_of_jacobian(compiled, exact))
+        return differences_of(compiled, strategy, exact=exact), port
 
     def wants_to_step_over(self, status: int) -> bool:
         """Whether the kernel stopped because a singular position is near, and the options say to pass it."""
@@ -56,13 +55,13 @@ class ProjectedStepper(RadauStepper):
 
     def regularity(self, x: np.ndarray) -> float:
         """Smallest singular value of the constraints on position level at x, redundancy left out."""
-        blocks = self.system.blocks
+        blocks = self.form.blocks
         rows, columns = self.compiled.jacobian_pattern
         nonzeros = np.zeros(int(self.algebra.n_nonzeros))
         both = np.concatenate([x, np.zeros_like(x)])
         if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
             return 0.0
-        J = np.zeros((len(self.system.equations), self.system.n))
+        J = np.zeros((len(self.form.equations), self.form.n))
         J[rows, columns] = nonzeros[: len(rows)]
         block = J[np.ix_(blocks.F3, blocks.Z)]
         scale = np.abs(block).max(axis=1, initial=0)
@@ -109,13 +108,13 @@ class ProjectedStepper(RadauStepper):
 
     def _dependent_rows(self, threshold: float) -> str:
         """The rows that dominate the left null space of the first block that is deficient, by name; "" if none is."""
-        state, blocks = self.state, self.system.blocks
+        state, blocks = self.state, self.form.blocks
         rows, columns = self.compiled.jacobian_pattern
         nonzeros = np.zeros(int(self.algebra.n_nonzeros))
         both = np.concatenate([state.x, state.x_dot])
         if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
             return ""
-        J = np.zeros((len(self.system.equations), self.system.n))
+        J = np.zeros((len(self.form.equations), self.form.n))
         J[rows, columns] = nonzeros[: len(rows)]
         for members, unknowns in ((blocks.F3, blocks.Z), (blocks.F2, blocks.V), (blocks.F1, blocks.Y)):
             block = J[np.ix_(members, unknowns)]
@@ -129,5 +128,5 @@ class ProjectedStepper(RadauStepper):
                 continue
             weight = np.abs(U[:, small]).max(axis=1)
             guilty = [i for i in np.argsort(-weight, kind="stable")[:4] if weight[i] > 0.1 * weight.max()]
-            return ", ".join(self.system.equations[members[i]] for i in sorted(guilty))
+            return ", ".join(self.form.equations[members[i]] for i in sorted(guilty))
         return ""

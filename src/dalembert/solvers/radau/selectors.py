@@ -6,8 +6,8 @@ coordinates, kept while the pivots stay ("adaptive").
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, mat
-from dalembert.linalg import lu
-from dalembert.linalg.blocks import SVD, block_at
+from dalembert.linalg.factors import lu
+from dalembert.linalg.factors.blocks import SVD, block_at
 from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.status import Count
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, cvec, layout, vec
-from dalembert.linalg.sparse_lu import (
+from dalembert.linalg.factors.sparse_lu import (
     factor_sparse,
     factor_sparse_complex,
     lu_at,

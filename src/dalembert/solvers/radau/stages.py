@@ -51,7 +51,7 @@ def inputs_of_stage(state, ports, t, k, known):
     """Bring the inputs in θ to stage k; they do not change with the iterates of a step. Returns the port's status."""
     if ports.inputs == 0:
         return 0
-    now = ports.theta[ports.n_parameters :]
+    now = ports.theta[ports.n_fixed :]
     kept = mat(state.inputs, 3, now.size)
     if known:
         for i in range(now.size):

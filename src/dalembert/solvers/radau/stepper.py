@@ -8,15 +8,17 @@ from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import CALL2, CALL3, CALL_REALS3
 from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem
-from dalembert.model import Model
+from dalembert.kept import Slot
 from dalembert.solvers.implicit import ImplicitStepper, differences_of
-from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
-from dalembert.solvers.method import Tolerances, first_step_guess
-from dalembert.solvers.radau.control import Control
+from dalembert.solvers.jacobians import Exact, Jacobian
+from dalembert.solvers.method import RunSpec, first_step_guess
 from dalembert.solvers.radau.core import radau
+from dalembert.solvers.radau.options import RadauOptions
 from dalembert.solvers.radau.state import FLAGS, N_COEFFICIENTS, new_state
 from dalembert.solvers.radau.tableau import GAMMA
 from dalembert.solvers.shell import NEARLY_THERE
+
+STATES: Slot[Memory] = Slot("records of Radau methods", most=1)
 
 
 class RadauStepper(ImplicitStepper):
@@ -31,40 +33,33 @@ class RadauStepper(ImplicitStepper):
         ("correct", "correction", CALL3),
     )
 
-    def __init__(
-        self,
-        algebra: Memory,
-        compiled: CompiledSystem,
-        model: Model,
-        tolerances: Tolerances,
-        control: Control,
-        events: Port | None,
-        samples: int,
-        jacobian: Jacobian = EXACT,
-    ):
-        key = ("radau state", id(compiled))
-        with model.lock:
-            if key not in model.cache:
-                model.cache[key] = new_state(compiled, int(algebra.n_nonzeros), 3 * len(model.inputs))
-            state = model.cache[key].fresh()
-        super().__init__(algebra, compiled, model, state, N_COEFFICIENTS, control.max_steps, events, samples)
-        self.control = control
-        state.set(max_step=control.max_step, max_steps=control.max_steps)
-        self.get_jacobians_by(self.differences_by(model, jacobian))
-        # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
-        state.rtol[:] = 0.1 * tolerances.rtol ** (2 / 3)
-        state.atol[:] = tolerances.atol * state.rtol / tolerances.rtol
+    def __init__(self, options: RadauOptions, compiled: CompiledSystem, algebra: Memory):
+        system, self.options = compiled.system, options
+        state = system.kept.get(
+            STATES, None, lambda: new_state(compiled, int(algebra.n_nonzeros), system.model.theta_layout.n_moving)
+        )
+        differences, jacobian = self.jacobian_by(compiled, options.jacobian)
+        super().__init__(compiled, algebra, state, differences, N_COEFFICIENTS, jacobian)
 
-    def differences_by(self, model: Model, jacobian: Jacobian) -> Memory:
-        """The record that says how the kernel gets the Jacobian."""
-        return differences_of(self.compiled, model, jacobian, leading_apart=not isinstance(jacobian, Exact))
+    def jacobian_by(self, compiled: CompiledSystem, strategy: Jacobian) -> tuple[Memory, Port | None]:
+        """The record that says how the kernel gets the Jacobian, and the port for that if it is not the whole one."""
+        return differences_of(compiled, strategy, leading_apart=not isinstance(strategy, Exact)), None
+
+    def link(self, spec: RunSpec) -> None:
+        super().link(spec)
+        self.control = self.options.control(spec)
+        # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
+        state, tolerances = self.state, spec.tolerances
+        state.set(max_step=spec.max_step, max_steps=spec.max_steps)
+        rtol = 0.1 * tolerances.rtol ** (2 / 3)
+        state.rtol[:], state.atol[:] = rtol, tolerances.atol * rtol / tolerances.rtol
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         state = self.state
         state.x[:], state.x_dot[:] = x, x_dot
         state.weight[:] = state.atol + state.rtol * np.abs(x)
         span = t_end - t
-        h = min(abs(first_step) if first_step else self._first_step(abs(span)), self.control.max_step)
+        h = min(abs(first_step) if first_step else self._first_step(abs(span)), self.spec.max_step)
         last = h * NEARLY_THERE >= abs(span)
         h = np.copysign(abs(span) if last else h, span)
         state.set(**dict.fromkeys(FLAGS, 0))
@@ -77,8 +72,8 @@ class RadauStepper(ImplicitStepper):
             self.state.set(h=h, h_old=h, last=0)
 
     def _first_step(self, span: float) -> float:
-        state, moving = self.state, self.system.differential
+        state, moving = self.state, self.form.differential
         return first_step_guess(state.x[moving], state.x_dot[moving], state.weight[moving], span)
 
-    def advance(self) -> int:
+    def take_steps(self) -> int:
         return radau(self.algebra.address, self.ports, self.state.record, self.control, self.buffer, self.scan)

@@ -1,0 +1,44 @@
+"""The solver that suits a pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dalembert.linalg.bodies.recursive import Recursive
+from dalembert.linalg.bodies.tree import find_tree
+from dalembert.linalg.saddle.compiled import Compiled
+from dalembert.linalg.saddle.dense import Dense
+from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
+from dalembert.linalg.saddle.sparse import Sparse
+
+if TYPE_CHECKING:
+    from dalembert.compile.memory import Memory
+
+LONGEST = 2000  # operations that are compiled in a moment
+SMALL = 20  # unknowns: nothing but compiled code beats Dense by much
+LARGE_BLOCK = 24  # unknowns of one body that make elimination along the tree unattractive
+SPARSE_SHARE = 0.25  # of nonzeros
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Auto(LinearSolver):
+    """Compiled or Dense for small systems, Recursive for large trees, Sparse for the rest; `choose` tells."""
+
+    def choose(self, pattern: SaddlePattern) -> LinearSolver:
+        """The solver for a pattern."""
+        quick = Compiled(longest=LONGEST)
+        if not quick.obstacle(pattern):
+            return quick
+        if pattern.n <= SMALL:
+            return Dense()
+        tree = find_tree(pattern)
+        if not tree.cut and tree.largest <= LARGE_BLOCK:
+            return Recursive()
+        return Sparse() if len(pattern.entries()[0]) <= SPARSE_SHARE * pattern.n**2 else Dense()
+
+    def build(self, pattern: SaddlePattern) -> Memory:
+        return self.choose(pattern).build(pattern)
+
+
+AUTO = Auto()

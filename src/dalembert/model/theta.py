@@ -1,0 +1,104 @@
+"""θ, the one vector through which everything but time and state reaches compiled functions.
+
+    parameters | discrete variables | u | u' | u''
+
+Other values in it never recompile anything. Parameters stay as they are during a simulation, discrete variables change
+at events only, inputs move with time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ThetaLayout:
+    """Where the parts of θ stand. Nobody else counts its entries.
+
+    Examples
+    --------
+    >>> layout = ThetaLayout(n_parameters=2, n_discrete=1, n_inputs=1)
+    >>> theta = layout.assemble([9.81, 1.0], [0.0], [[5.0], [6.0], [7.0]])
+    >>> theta[layout.discrete] = 1.0
+    >>> theta
+    array([9.81, 1.  , 1.  , 5.  , 6.  , 7.  ])
+    >>> layout.input_rows(theta)[1]                     # u'
+    array([6.])
+    """
+
+    n_parameters: int
+    n_discrete: int
+    n_inputs: int
+
+    @cached_property
+    def n_fixed(self) -> int:
+        """Entries that do not move with time; the inputs stand behind them."""
+        return self.n_parameters + self.n_discrete
+
+    @cached_property
+    def n_moving(self) -> int:
+        """Entries that move with time: inputs and their two derivatives."""
+        return 3 * self.n_inputs
+
+    @cached_property
+    def size(self) -> int:
+        return self.n_fixed + self.n_moving
+
+    @cached_property
+    def parameters(self) -> slice:
+        return slice(0, self.n_parameters)
+
+    @cached_property
+    def discrete(self) -> slice:
+        return slice(self.n_parameters, self.n_fixed)
+
+    @cached_property
+    def fixed(self) -> slice:
+        """What does not move with time: parameters and discrete variables."""
+        return slice(0, self.n_fixed)
+
+    @cached_property
+    def u(self) -> slice:
+        return self._level(0)
+
+    @cached_property
+    def du(self) -> slice:
+        return self._level(1)
+
+    @cached_property
+    def ddu(self) -> slice:
+        return self._level(2)
+
+    @cached_property
+    def inputs(self) -> slice:
+        """u, u' and u''."""
+        return slice(self.n_fixed, self.size)
+
+    def _level(self, order: int) -> slice:
+        first = self.n_fixed + order * self.n_inputs
+        return slice(first, first + self.n_inputs)
+
+    def input_rows(self, theta: np.ndarray) -> np.ndarray:
+        """u, u', u'' of one θ as three rows, or of many (columns) as an array (3, n_inputs, N)."""
+        return theta[self.inputs].reshape(3, self.n_inputs, *theta.shape[1:])
+
+    def assemble(self, parameters, discrete, inputs=None) -> np.ndarray:
+        """A new θ of its parts; `inputs` holds u, u', u'' in this order, in any shape, or None for zeros."""
+        theta = np.zeros(self.size)
+        theta[self.parameters], theta[self.discrete] = parameters, discrete
+        if inputs is not None:
+            theta[self.inputs] = np.ravel(inputs)
+        return theta
+
+    def assemble_many(self, parameters, discrete, inputs, count: int) -> np.ndarray:
+        """`count` θ as columns; `discrete` and `inputs` have one column for each, or `discrete` one for all."""
+        theta = np.zeros((self.size, count))
+        theta[self.parameters] = np.reshape(parameters, (-1, 1))
+        discrete = np.asarray(discrete, float)
+        theta[self.discrete] = discrete if discrete.ndim == 2 else discrete[:, None]
+        if inputs is not None:
+            theta[self.inputs] = np.reshape(inputs, (self.n_moving, count))
+        return theta

@@ -1,0 +1,136 @@
+"""What happens at an event is asked of one object: `respond` is told the state and which events occurred together, and
+answers with a `Transition`. The actions of users' events are the first of these objects.
+
+Locating roots, restarting consistently and recognizing events that accumulate are the driver's, whoever responds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from dalembert.errors import SimulationError
+from dalembert.model import Model
+from dalembert.model.event import Event
+from dalembert.model.namespace import explain_unknown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transition:
+    """What an event changes. An action may return one in place of a mapping.
+
+    Parameters
+    ----------
+    values : mapping of names to values
+        New values of variables, ``{"y_dot": 0.0}``, of vectors, ``{"v": [...]}``, or of discrete variables.
+    active : collection of str, optional
+        The names of all constraints (their multipliers' names, ``lam1``, …) that are in force from now on; the others
+        are released, and their multipliers zero. Default: as before.
+
+    Examples
+    --------
+    A mass hangs on a thread that breaks when the force in it exceeds 12:
+
+    >>> import dalembert as da
+    >>> pendulum = da.EquationsOfMotion(
+    ...     p=["x", "y"], mass=[1, 1], force=[0, -9.81], lam=["thread"],
+    ...     holonomic=lambda s: [(s.x**2 + s.y**2 - 1) / 2])
+    >>> breaks = da.Event(lambda s: s.thread - 12, action=lambda s: da.Transition(active=[]), name="breaks")
+    >>> sol = da.simulate(pendulum, (0, 2), p0=[1, 0], events=breaks)
+    >>> sol.events.named("breaks").t.round(4), float(sol["thread"][-1])
+    (array([0.2935]), 0.0)
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    active: Collection[str] | None = None
+
+
+@dataclass(frozen=True)
+class HybridState:
+    """The state at an event: the model's vectors by kind, its discrete variables, the constraints in force."""
+
+    model: Model
+    t: float
+    vectors: Mapping[str, np.ndarray]
+    discrete: np.ndarray
+    active: frozenset[str] | None  # None: all
+
+    def namespace(self) -> Any:
+        """The namespace `s` that users' functions take."""
+        theta = self.model.theta(self.t, self.discrete)
+        return self.model.graph.numbers(tuple(self.model.graph.vectors), {}, self.t, self.vectors, theta)
+
+    def changed(self, transition: Transition, by: str) -> HybridState:
+        """The state after a transition; `by` says for messages who asked for it."""
+        vectors = {kind: value.copy() for kind, value in self.vectors.items()}
+        discrete = self.discrete.copy()
+        places = {name: (kind, i) for kind in vectors for i, name in enumerate(self.model.names(kind))}
+        places |= {name: ("discrete", i) for i, name in enumerate(self.model.discrete_names)}
+        if not isinstance(transition.values, Mapping):
+            raise SimulationError(f"{by} must return a mapping of names to values, not {transition.values!r}")
+        for name, value in transition.values.items():
+            try:
+                new = np.asarray(value, float)
+            except (TypeError, ValueError):
+                new = np.full(1, np.nan)
+            if not np.isfinite(new).all() or (name in places and new.size != 1):
+                raise SimulationError(f"{by} sets '{name}' to {value!r} at t = {self.t:.9g}")
+            if name in places:
+                kind, i = places[name]
+                (discrete if kind == "discrete" else vectors[kind])[i] = float(new.reshape(()))
+            elif name in vectors:
+                if new.shape != vectors[name].shape:
+                    raise SimulationError(f"{by} gives {new.size} values for {name}, which has {vectors[name].size}")
+                vectors[name][:] = new
+            else:
+                raise SimulationError(f"{by}: {explain_unknown(name, [*places, *vectors])}")
+        return replace(self, vectors=vectors, discrete=discrete, active=self._active(transition.active, by))
+
+    def _active(self, wanted: Collection[str] | None, by: str) -> frozenset[str] | None:
+        if wanted is None:
+            return self.active
+        known = (*self.model.names("lam"), *self.model.names("mu"))
+        if isinstance(wanted, str) or not isinstance(wanted, Collection):
+            raise SimulationError(f"{by}: active={wanted!r} must be a list of names of constraints: {', '.join(known)}")
+        for name in wanted:
+            if name not in known:
+                raise SimulationError(f"{by}: active: {explain_unknown(name, known)}")
+        return None if set(wanted) == set(known) else frozenset(wanted)
+
+
+class Responder(Protocol):
+    """Whoever answers events."""
+
+    def answers(self, number: int) -> bool:
+        """Whether this event changes anything: the integration then stops at its root, and goes on anew."""
+
+    def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
+        """The state after the events `which`, numbers in order, have occurred together."""
+
+
+class Actions:
+    """The actions of users' events, one after the other: each sees what those before it have changed."""
+
+    def __init__(self, events: Sequence[Event]):
+        self.events = events
+
+    def answers(self, number: int) -> bool:
+        return self.events[number].action is not None
+
+    def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
+        for number in which:
+            event = self.events[number]
+            if event.action is None:
+                continue
+            by = f"the action of event '{event.name}'"
+            try:
+                answer = event.action(state.namespace())
+            except Exception as error:
+                raise SimulationError(f"{by} raised {type(error).__name__}: {error} at t = {state.t:.9g}") from error
+            if not isinstance(answer, Transition):
+                answer = Transition(values={} if answer is None else answer)
+            state = state.changed(answer, by)
+        return state

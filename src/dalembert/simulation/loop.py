@@ -1,0 +1,214 @@
+"""The loop over segments: from breakpoint to breakpoint and event to event, until the end or a failure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert.errors import (
+    DalembertError,
+    FunctionFailed,
+    Interrupted,
+    SimulationError,
+    StepRefused,
+    StepSizeTooSmall,
+)
+from dalembert.regularize import InitialValues
+from dalembert.simulation.events import EventHandler, Stop
+from dalembert.simulation.hybrid import HybridState
+from dalembert.simulation.recorder import Recorder
+from dalembert.simulation.segments import Segments
+from dalembert.solution import Solution
+from dalembert.solvers.status import Count, Status
+
+#: accepted steps that must bring the simulation forward by a millionth of the interval
+PATIENCE = 10_000
+#: accepted points that are remembered for methods that pass singular positions
+RECENT = 400
+#: inputs are looked at at so many times to know their size; differences below this fraction of it are rounding errors
+INPUT_SAMPLES, ROUNDING = 33, 1e-13
+
+
+class Loop:
+    """One simulation under way. The segments say what is integrated, the recorder keeps what comes out."""
+
+    def __init__(self, segments: Segments, events: EventHandler, recorder: Recorder, t0: float, t1: float):
+        self.segments, self.events, self.recorder, self.t0, self.t1 = segments, events, recorder, t0, t1
+        self.model = segments.model
+        self._recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
+        self._progress = (0, t0)  # accepted steps and time when progress was last looked at
+
+    def run(self, initial: InitialValues, first_step: float | None) -> Solution:
+        """Integrate; whatever happens, everything computed is in the result or in the exception's `.solution`."""
+        recorder = self.recorder
+        x, x_dot = self.segments.current.start(initial)
+        recorder.begin(self.segments.current, x, initial)
+        try:
+            self._integrate(x, x_dot, first_step)
+        except KeyboardInterrupt as interrupt:
+            if isinstance(interrupt, DalembertError):
+                raise
+            message = (
+                f"interrupted at t = {recorder.reached:.9g}; the exception's .solution holds everything up to there"
+            )
+            raise Interrupted(message, recorder.solution("interrupted", message)) from None
+        except StepRefused as refusal:
+            message = f"a model function refused at the start of a step: {refusal}"
+            raise FunctionFailed(message, recorder.solution("failed", message)) from refusal
+        except SimulationError as error:
+            error.solution = recorder.solution("failed", str(error))
+            raise
+        finally:
+            if recorder.bar is not None:
+                recorder.bar(np.nan)
+        finished_by = self.events.finished_by
+        state = "finished" if finished_by is None else f"terminated by event '{finished_by}'"
+        solution = recorder.solution(state, f"reached t = {recorder.reached:.9g}")
+        self.segments.release()
+        return solution
+
+    def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
+        t, direction = self.t0, 1.0 if self.t1 >= self.t0 else -1.0
+        if self.t0 == self.t1:
+            return
+        inside = sorted(
+            (b for b in self.model.breakpoints if (b - self.t0) * direction > 0 and (self.t1 - b) * direction > 0),
+            reverse=direction < 0,
+        )
+        smooth = self._smooth(inside)
+        self.events.look(self.segments.current, t, x, x_dot)
+        for stop in [*inside, self.t1]:
+            # inputs jump at breakpoints: keep every evaluation strictly on one side
+            end = stop if stop == self.t1 else np.nextafter(stop, self.t0)
+            if t == end:
+                continue
+            self.segments.current.stepper.start(t, x, x_dot, end, first_step)
+            first_step = None
+            if self._reach(end):
+                return
+            if stop != self.t1:
+                segment = self.segments.current
+                t = float(np.nextafter(stop, self.t1))
+                if stop in smooth:
+                    x, x_dot = segment.stepper.x.copy(), segment.stepper.x_dot.copy()
+                else:
+                    x, x_dot = segment.after_breakpoint(t)
+                self._jump(x)
+                self.events.look(segment, t, x, x_dot)
+
+    def _smooth(self, breakpoints: Sequence[float]) -> set[float]:
+        """Those at which no multiplier or acceleration jumps, because inputs and their two derivatives do not."""
+        if not breakpoints or not self.model.time_acts_through_inputs:
+            return set()
+        before, after = (np.nextafter(breakpoints, end) for end in (self.t0, self.t1))
+        theta = self.model.thetas(np.concatenate([before, after, np.linspace(self.t0, self.t1, INPUT_SAMPLES)]))
+        n = len(breakpoints)
+        jump, size = np.abs(theta[:, :n] - theta[:, n : 2 * n]), np.abs(theta).max(axis=1)
+        smooth = (jump <= ROUNDING * size[:, None]).all(axis=0)
+        return {b for b, passes in zip(breakpoints, smooth, strict=True) if passes}
+
+    def _reach(self, end: float) -> bool:
+        """Integrate to `end`. Returns True if a terminal event ended the simulation."""
+        while True:
+            segment = self.segments.current
+            stepper = segment.stepper
+            reason = stepper.advance()
+            t, h, c = stepper.collect()
+            self.recorder.tried(stepper.take_trace())
+            if reason in (Status.EVENT, Status.EVENT_FAILED):
+                self._keep(t[:-1], h[:-1], c[:-1])
+            else:
+                self._keep(t, h, c)
+            if reason == Status.EVENT:
+                stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1], end)
+                self._remember(t[-1:], c[-1:, 0])
+                if stop is not None and self._respond(stop, end):
+                    return True
+            self.recorder.report()
+            if reason == Status.DONE:
+                return False
+            if reason in (Status.BUFFER_FULL, Status.EVENT):
+                self._must_progress()
+                continue
+            if reason == Status.EVENT_FAILED:
+                raise self.events.failure(segment, float(stepper.scan.failed[0]), stepper.scan.out)
+            if self._step_over(reason, end):
+                continue
+            raise stepper.explain(reason)
+
+    def _respond(self, stop: Stop, end: float) -> bool:
+        """Change what the events change, and go on from there. Returns whether the simulation ends instead."""
+        segments, model, t = self.segments, self.model, stop.t
+        before = segments.current
+        if any(map(self.events.responder.answers, stop.numbers)):
+            state = HybridState(
+                model, t, before.vectors(stop.x, model), before.model.graph.discrete_values, before.active
+            )
+            state, since_last = self.events.respond(stop, state)
+            segment = segments.switch(state)
+            x, x_dot = segment.consistent(t, state.vectors, "correct")
+            self._jump(x)
+            if not stop.ends and t != end:
+                segment.stepper.start(t, x, x_dot, end, None)
+                # events that follow each other ever faster must not be stepped over
+                segment.stepper.limit_first_step(0.1 * since_last)
+                self.events.look(segment, t, x, x_dot, stop.numbers)
+        return stop.ends
+
+    # -- singular positions ----------------------------------------------------------------------------------------
+
+    def _step_over(self, reason: int, end: float) -> bool:
+        """Pass a singular position, if that stopped the method and its options say so. Returns whether it did."""
+        segment = self.segments.current
+        recent = [(float(t), x) for times, points in self._recent for t, x in zip(times, points, strict=True)]
+        if not segment.stepper.wants_to_step_over(reason) or len(recent) < 2:
+            return False
+        from dalembert.simulation.singular import beyond
+
+        found = beyond(segment.model, segment.stepper, recent[-RECENT:], end)
+        if found is None:
+            return False
+        t, x, x_dot, coefficients = found
+        self._keep(np.array([t]), np.array([t - self.recorder.reached]), coefficients[None])
+        smooth = list(self._recent)  # the motion goes on: these points may be needed again
+        self._jump(x)
+        self._recent.extend(smooth)
+        if t != end:
+            segment.stepper.start(t, x, x_dot, end, None)
+            self.events.look(segment, t, x, x_dot)
+        return True
+
+    def _must_progress(self) -> None:
+        """Raise if the last PATIENCE steps got nowhere: a chattering force, a singularity in disguise."""
+        taken = int(self.segments.current.stepper.counts[Count.ACCEPTED])
+        if taken - self._progress[0] < PATIENCE:
+            return
+        reached = self.recorder.reached
+        before, self._progress = self._progress, (taken, reached)
+        advanced = abs(reached - before[1])
+        if advanced < 1e-6 * abs(self.t1 - self.t0):
+            raise StepSizeTooSmall(
+                f"{taken - before[0]} steps advanced only {advanced:.2e}, to t = {reached:.9g}: a force may "
+                "jump back and forth there (sign functions, dry friction), or the solution grow without bound. Smooth "
+                "it, or describe the change by an Event"
+            )
+
+    # -- collecting ------------------------------------------------------------------------------------------------
+
+    def _keep(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
+        self.recorder.keep(t, h, c)
+        self._remember(t, c[:, 0])
+
+    def _remember(self, t: np.ndarray, x: np.ndarray) -> None:
+        if not len(t) or not self.segments.current.stepper.steps_over:
+            return
+        self._recent.append((t[-RECENT:], x[-RECENT:]))
+        kept = sum(len(times) for times, _ in self._recent)
+        while len(self._recent) > 1 and kept - len(self._recent[0][0]) >= RECENT:
+            kept -= len(self._recent.popleft()[0])
+
+    def _jump(self, x: np.ndarray) -> None:
+        self._recent.clear()
+        self.recorder.jump(self.segments.current, x)

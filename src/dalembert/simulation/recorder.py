@@ -1,0 +1,174 @@
+"""Everything that a simulation has computed, kept from its first step on: steps, jumps, events; and the `Solution`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.model import Model
+from dalembert.regularize import InitialValues
+from dalembert.simulation.output import Sampling
+from dalembert.simulation.profiling import profile
+from dalembert.simulation.segments import Segment
+from dalembert.solution import EventLog, Occurrence, SegmentInfo, Solution, Statistics, Trace, Trajectory
+from dalembert.solvers.status import ATTEMPT
+
+if TYPE_CHECKING:
+    from dalembert.compile.monitor import Monitor
+    from dalembert.regularize.form import Form
+
+#: seconds between two checkpoints
+CHECKPOINT_EVERY = 30.0
+NO_ATTEMPTS = np.zeros((0, len(ATTEMPT)))
+
+
+class Recorder:
+    """Keeps steps in the layout of `form`, that of the whole model, whatever the segment that they come from."""
+
+    def __init__(self, model: Model, form: Form, method: str, t0: float, sampling: Sampling, dense: bool):
+        self.model, self.form, self.method, self.t0, self.sampling = model, form, method, t0, sampling
+        self.dense = dense or sampling.everywhere
+        self.steps = 0
+        self.occurrences: list[Occurrence] = []
+        self.event_names: list[str] = []
+        self.bar: Callable[[float], None] | None = None
+        self.checkpoint: Path | None = None
+        self.monitor: Monitor | None = None
+        self.preparation: dict[str, float] = {}
+        self._chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
+        self._restarts: list[int] = []
+        self._restart_x: list[np.ndarray] = []
+        self._segments: list[SegmentInfo] = []
+        self.traced = False
+        self._attempts: list[np.ndarray] = []  # rows of a trace
+
+    def begin(self, segment: Segment, x: np.ndarray, initial: InitialValues) -> None:
+        """At the start, where the first segment has the unknowns x."""
+        self.initial = initial
+        self._enter(segment, self.t0)
+        self.reached, self.x, self._start_x = self.t0, x, x.copy()
+        self._begun = self._last_save = time.perf_counter()
+        if self.monitor is not None:
+            self.monitor.begin()
+        if not self.dense:
+            first = self.sampling.first()
+            self._points.append((first, np.repeat(self.sampling.kept(self._start_x)[None], len(first), axis=0)))
+
+    # -- what happens ----------------------------------------------------------------------------------------------
+
+    def keep(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
+        """Accepted steps of the current segment: ends, sizes, polynomials."""
+        if not len(t):
+            return
+        self.x, self.reached = c[-1, 0], float(t[-1])
+        self.steps += len(t)
+        c = self.sampling.kept(self.segment.in_whole(c, self.form.n))
+        if self.dense:
+            self._chunks.append((t, h, c))
+            return
+        # only the requested times are kept
+        wanted, step, s = self.sampling.within(t, h)
+        if len(wanted):
+            x = c[step, -1]
+            for k in range(c.shape[1] - 2, -1, -1):
+                x = x * s[:, None] + c[step, k]
+            self._points.append((wanted, x))
+
+    def tried(self, rows: np.ndarray | None) -> None:
+        """Steps that were tried in the current segment, as `Stepper.take_trace` gives them."""
+        if rows is None:
+            return
+        if self.segment.places is not None:
+            column = rows[:, ATTEMPT.index("worst")]
+            known = column >= 0
+            column[known] = self.segment.places[column[known].astype(int)]
+        self._attempts.append(rows)
+
+    def jump(self, segment: Segment, x: np.ndarray) -> None:
+        """The state is x from here on, in the layout of a segment, which may be another one."""
+        self._enter(segment, self.reached)
+        self.x = x.copy()
+        after = self.sampling.kept(segment.in_whole(x, self.form.n)).copy()
+        self._restarts.append(self.steps)
+        self._restart_x.append(after)
+        if self._points and self._points[-1][0][-1:].tolist() == [self.reached]:
+            self._points[-1][1][-1] = after  # as in dense output: right after the jump
+
+    def _enter(self, segment: Segment, t: float) -> None:
+        self.segment = segment
+        active = None if segment.active is None else tuple(sorted(segment.active))
+        self._segments.append(SegmentInfo(t, active, segment.model.discrete))
+
+    def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
+        """A root of an event function."""
+        state = {kind: value for kind, value in self.segment.vectors(x, self.model).items() if kind in self.form.slices}
+        if a is not None:
+            state["a"] = a
+        self.occurrences.append(
+            Occurrence(t=float(t), name=self.event_names[number], number=number, direction=direction, state=state)
+        )
+
+    def report(self) -> None:
+        """Progress bar and checkpoint."""
+        if self.bar is not None:
+            self.bar(self.reached)
+        if self.checkpoint is not None and time.perf_counter() - self._last_save > CHECKPOINT_EVERY:
+            self.solution("running", f"checkpoint at t = {self.reached:.9g}").save(self.checkpoint)
+            self._last_save = time.perf_counter()
+
+    # -- the result ------------------------------------------------------------------------------------------------
+
+    def solution(self, status: str, message: str) -> Solution:
+        """Everything up to now."""
+        sampling, counters = self.sampling, self.segment.stepper.counters
+        slices, names = sampling.layout(self.form)
+        trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
+        solution = Solution(
+            model=self.model, method=self.method, formulation=self.form.formulation, slices=slices, names=names,
+            trajectory=trajectory, stats=Statistics(**counters, seconds=time.perf_counter() - self._begun),
+            events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
+            parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
+            partial=sampling.columns is not None, segments=self._segments,
+            profile=profile(self.monitor, self.preparation) if self.monitor is not None else None,
+            trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
+        )  # fmt: skip
+        if self.checkpoint is not None and status != "running":
+            solution.save(self.checkpoint)
+        return solution
+
+    def _trajectory(self, n: int) -> tuple[Trajectory, np.ndarray | None]:
+        sampling = self.sampling
+        if not self.dense:
+            parts = [(np.zeros(0), np.zeros((0, n))), *self._points]
+            t_eval, x = (np.concatenate(p) for p in zip(*parts, strict=True))
+            return Trajectory.from_points(t_eval, x, interval=(self.t0, self.reached)), t_eval
+        t, h, c = self._merged() if self._chunks else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
+        trajectory = Trajectory(
+            self.t0,
+            sampling.kept(self._start_x),
+            t,
+            h,
+            c,
+            restarts=self._restarts,
+            restart_x=np.array(self._restart_x).reshape(-1, n),
+        )
+        return trajectory, sampling.all_times(t, h)
+
+    def _merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All steps in one piece, which takes the place of the chunks: large models fill the memory once, not twice."""
+        if len(self._chunks) > 1:
+            steps = sum(len(chunk[0]) for chunk in self._chunks)
+            whole: tuple[Any, ...] = tuple(np.empty((steps, *part.shape[1:])) for part in self._chunks[0])
+            chunks, self._chunks, first = self._chunks[::-1], [whole], 0
+            while chunks:
+                chunk = chunks.pop()
+                last = first + len(chunk[0])
+                for part, target in zip(chunk, whole, strict=True):
+                    target[first:last] = part
+                first = last
+        return self._chunks[0]

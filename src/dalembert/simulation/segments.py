@@ -1,0 +1,157 @@
+"""Segments: stretches of time on which one form is integrated by one stepper.
+
+Between segments the state may jump, and the constraints in force or the values of discrete variables change. The form
+of the whole model is where solutions are recorded; each other form knows where its unknowns stand in that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.compile.events import event_port, traced_events
+from dalembert.errors import SimulationError
+from dalembert.model import Model
+from dalembert.model.event import Event
+from dalembert.model.restricted import restricted
+from dalembert.regularize import InitialValues, consistent_initial_values
+from dalembert.regularize.form import Form
+from dalembert.regularize.half_explicit import MULTIPLIERS
+from dalembert.simulation.hybrid import HybridState
+from dalembert.solvers.method import MethodOptions, RunSpec, Stepper, Tolerances
+
+if TYPE_CHECKING:
+    from dalembert.compile.ports import Port
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of every stepper of a run."""
+
+    max_step: float
+    max_steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """What is integrated with what."""
+
+    model: Model  # with the constraints that are in force
+    form: Form
+    stepper: Stepper
+    port: Port | None  # of the event functions
+    active: frozenset[str] | None  # constraints in force; None: all
+    places: np.ndarray | None  # of the unknowns in the form of the whole model; None: they are the same
+
+    def in_whole(self, x: np.ndarray, n: int) -> np.ndarray:
+        """Values of the unknowns (last axis) where the form of the whole model, of n unknowns, has them."""
+        if self.places is None:
+            return x
+        known = self.places >= 0
+        out = np.zeros((*x.shape[:-1], n))
+        out[..., self.places[known]] = x[..., known]
+        return out
+
+    def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
+        """x and x' from consistent values."""
+        return self.form.start(initial)
+
+    def consistent(self, t: float, vectors: Mapping[str, np.ndarray], mode: str) -> tuple[np.ndarray, np.ndarray]:
+        """x and x' at t from vectors of the model, made consistent with what is in force here."""
+        model = self.model
+        given: dict[str, Any] = {f"{kind}0": vectors[kind] for kind in model.settable_kinds if kind in vectors}
+        # the last derivatives tell where to look for the next ones
+        given |= {f"{kind}0": self.stepper.x_dot.copy() for kind in model.given_rates}
+        return self.form.start(consistent_initial_values(model, t, mode=mode, **given))
+
+    def after_breakpoint(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Restart values: states stay, multipliers and accelerations may jump."""
+        vectors = self.form.vectors(self.stepper.x)
+        kept = {kind: vectors[kind] for kind in self.model.continuous_kinds if kind in vectors}
+        return self.consistent(t, kept, self.model.restart_mode)
+
+    def acceleration(self, x_dot: np.ndarray) -> np.ndarray | None:
+        """v' in x'; None if there are no velocities."""
+        part = self.form.slices.get("v")
+        return None if part is None else x_dot[part]
+
+    def vectors(self, x: np.ndarray, whole: Model) -> dict[str, np.ndarray]:
+        """The vectors of the whole model, with zeros for multipliers of released constraints, as copies."""
+        own = self.form.vectors(x)
+        vectors = {}
+        for kind, names in whole.graph.vectors.items():
+            vectors[kind] = own.get(kind, np.zeros(0))
+            if self.active is not None and kind in MULTIPLIERS:
+                known = dict(zip(self.model.names(kind), vectors[kind], strict=True))
+                vectors[kind] = np.array([known.get(name, 0.0) for name in names])
+        return vectors
+
+
+class Segments:
+    """Makes the segments of one run; those with the same constraints in force share form and stepper."""
+
+    def __init__(
+        self,
+        model: Model,
+        options: MethodOptions,
+        form: Form,
+        tolerances: Tolerances,
+        limits: Limits,
+        events: Sequence[Event],
+        trace: bool = False,
+    ):
+        self.model, self.options, self.form, self.events = model, options, form, events
+        self.tolerances, self.limits, self.trace = tolerances, limits, trace
+        self._traced = traced_events(form.model, events)
+        self._samples = max((event.check_points for event in events), default=1)
+        self._known: dict[frozenset[str] | None, Segment] = {}
+        self.current = self.of(None)
+
+    def of(self, active: frozenset[str] | None) -> Segment:
+        """The segment with these constraints in force."""
+        if active not in self._known:
+            self._known[active] = self._new(active)
+        return self._known[active]
+
+    def _new(self, active: frozenset[str] | None) -> Segment:
+        model, form, tolerances = self.model, self.form, self.tolerances
+        places = None
+        if active is not None:
+            if not model.mechanical:
+                raise SimulationError("constraints can be released in EquationsOfMotion only")
+            model = restricted(model, active)
+            form = self.options.formulate(model)
+            places = form.places_in(self.form)
+            if places is not None:
+                tolerances = tolerances.at(places)
+        port = event_port(form, self._traced)
+        spec = RunSpec(
+            model=model,
+            tolerances=tolerances,
+            max_step=self.limits.max_step,
+            max_steps=self.limits.max_steps,
+            events=port,
+            samples=self._samples,
+            trace=self.trace,
+        )
+        return Segment(model, form, self.options.stepper(form, spec), port, active, places)
+
+    def switch(self, state: HybridState) -> Segment:
+        """The segment for a state; counters go on in it."""
+        before, segment = self.current, self.of(state.active)
+        if segment.stepper is not before.stepper:
+            segment.stepper.counts[:] = before.stepper.counts
+        model = segment.model.with_discrete(state.discrete)
+        if model is not segment.model:
+            segment.stepper.set_discrete(model)
+            segment = self._known[state.active] = replace(segment, model=model)
+        self.current = segment
+        return segment
+
+    def release(self) -> None:
+        """Give the steppers back."""
+        for segment in self._known.values():
+            segment.stepper.release()
