@@ -5,8 +5,13 @@ import numpy as np
 import dalembert as da
 
 
-def random_mechanism(seed):
-    """A model and start values: a tree of bodies, every joint two constraints, at most one closed loop."""
+def random_mechanism(seed, length=1.0, mass=1.0, time=1.0):
+    """A model and start values: a tree of bodies, every joint two constraints, at most one closed loop.
+
+    The last three are how many of the user's units make one of ours: the mechanism is the same one in other units.
+    """
+    unit_length, unit_mass, unit_time = length, mass, time
+    unit_moment = unit_mass * unit_length**2 / unit_time**2
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 5))
     father = [int(rng.integers(-1, i)) if i else -1 for i in range(n)]
@@ -16,7 +21,11 @@ def random_mechanism(seed):
     stiffness, damping = rng.uniform(0.0, 20.0, n), rng.uniform(0.0, 0.5, n)
     with_motor, with_input = rng.random() < 0.5, rng.random() < 0.5
     loop = n > 2 and rng.random() < 0.4
-    omega = rng.uniform(1.0, 5.0)
+    omega = rng.uniform(1.0, 5.0) / unit_time
+    ahead, behind = ahead * unit_length, behind * unit_length
+    mass, inertia = mass * unit_mass, inertia * (unit_mass * unit_length**2)
+    stiffness, damping = stiffness * unit_moment, damping * (unit_moment * unit_time)
+    gravity = 9.81 * (unit_length / unit_time**2)
 
     def at(x, y, phi, point):
         c, s = np.cos(phi), np.sin(phi)
@@ -28,7 +37,7 @@ def random_mechanism(seed):
         arm = at(0.0, 0.0, angle[i], behind[i])
         position[i] = where[0] - arm[0], where[1] - arm[1], angle[i]
     end = at(*position[-1], ahead[-1])  # a rod of fixed length from the last body to the ground closes the loop
-    anchor = np.array(end) + rng.uniform(0.5, 1.0, 2)
+    anchor = np.array(end) + rng.uniform(0.5, 1.0, 2) * unit_length
     length = float(np.hypot(*(anchor - end)))
 
     def holonomic(s):
@@ -54,8 +63,8 @@ def random_mechanism(seed):
             if i == 0 and with_motor:
                 moment = moment + s.torque
             if i == n - 1 and with_input:
-                moment = moment + 3.0 * s.push
-            rows += [0.0, -9.81 * mass[i], moment]
+                moment = moment + 3.0 * unit_moment * s.push
+            rows += [0.0, -gravity * mass[i], moment]
             if k >= 0:
                 rows[3 * k + 2] = rows[3 * k + 2] - moment
         return rows
@@ -65,6 +74,7 @@ def random_mechanism(seed):
         r=["torque"] if with_motor else [],
         inputs={"push": lambda t: np.sin(omega * t)} if with_input else {},
         mass=np.column_stack([mass, mass, inertia]).ravel(), force=force, holonomic=holonomic,
-        dynamics=(lambda s: [4.0 * (1.0 - s.phi0_dot) - 2.0 * s.torque]) if with_motor else None,
+        dynamics=(lambda s: [4.0 * ((1.0 / unit_time - s.phi0_dot) * unit_moment) - 2.0 / unit_time * s.torque])
+        if with_motor else None,
     )  # fmt: skip
-    return model, {"p0": position.ravel()} | ({"r0": [0.5]} if with_motor else {})
+    return model, {"p0": position.ravel()} | ({"r0": [0.5 * unit_moment]} if with_motor else {})

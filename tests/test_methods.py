@@ -126,9 +126,9 @@ def test_methods_on_one_model_do_not_disturb_each_other():
     strategies = (da.Exact(), da.Differences(), da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated"))
     kept = [type(s)(**({"pattern": "estimated"} if s is strategies[3] else {}), partitioned=True) for s in strategies]
     methods = [
-        *(da.Dassl(jacobian=s, linear_algebra=how) for s in (*strategies, *kept) for how in ("dense", "sparse")),
-        *(da.Odassl(jacobian=s, linear_algebra=how) for s in strategies for how in ("dense", "sparse")),
-        *(da.Radau5(jacobian=s, linear_algebra=how) for s in strategies for how in ("dense", "sparse")),
+        *(da.Dassl(jacobian=s, linear_solver=how) for s in (*strategies, *kept) for how in (da.Dense(), da.Sparse())),
+        *(da.Odassl(jacobian=s, linear_solver=how) for s in strategies for how in (da.Dense(), da.Sparse())),
+        *(da.Radau5(jacobian=s, linear_solver=how) for s in strategies for how in (da.Dense(), da.Sparse())),
         *(da.Geoms(jacobian=s, algebraic=a) for s in strategies for a in ("lu", "svd")),
         da.Dassl(form="explicit"), da.Dassl(max_order=2), da.Odassl(level="acceleration"),
         da.Radau5(formulation="index1"),

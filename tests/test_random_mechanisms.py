@@ -8,11 +8,11 @@ from mechanisms import random_mechanism
 
 METHODS = [
     da.Radau5(), da.Radau5(formulation="index2"), da.Radau5(formulation="index1"), da.Radau5(formulation="index3"),
-    da.Radau5(linear_algebra="sparse", jacobian=da.GroupedDifferences()), da.Geoms(),
+    da.Radau5(linear_solver=da.Sparse(), jacobian=da.GroupedDifferences()), da.Geoms(),
     da.Geoms(algebraic="svd", selector="adaptive"), da.Dassl(),
-    da.Dassl(formulation="index1", linear_algebra="sparse"),
+    da.Dassl(formulation="index1", linear_solver=da.Sparse()),
     da.Dassl(formulation="index2", jacobian=da.GroupedDifferences(partitioned=True)), da.Odassl(),
-    da.Odassl(level="acceleration", linear_algebra="sparse"), da.Hem5(linear_solver=da.Recursive()), da.Rkf45(),
+    da.Odassl(level="acceleration", linear_solver=da.Sparse()), da.Hem5(linear_solver=da.Recursive()), da.Rkf45(),
     da.Mexx(),
 ]  # fmt: skip
 

@@ -48,6 +48,7 @@ _HOME = {
     "Block": "linalg.saddle.block",
     "Sparse": "linalg.saddle.sparse",
     "Recursive": "linalg.bodies.recursive",
+    "NullSpace": "linalg.null_space",
     "ConjugateGradient": "linalg.saddle.conjugate_gradient",
     "DalembertError": "errors",
     "ModelError": "errors",

@@ -45,10 +45,14 @@ class Options:
 
     def __repr__(self) -> str:
         """The options that differ from their defaults, the method's own ones first."""
-        own = type(self).__annotations__
-        fields = sorted(dataclasses.fields(self), key=lambda f: f.name not in own)
-        changed = [f for f in fields if getattr(self, f.name) != f.default]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+        known = self.__dict__.get("_text")  # every result has it
+        if known is None:
+            own = type(self).__annotations__
+            fields = sorted(dataclasses.fields(self), key=lambda f: f.name not in own)
+            changed = [f for f in fields if getattr(self, f.name) != f.default]
+            known = f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in changed)})"
+            object.__setattr__(self, "_text", known)
+        return known
 
 
 def require(condition: bool, message: str) -> None:

@@ -115,3 +115,18 @@ def test_faulty_conditions():
         da.consistent_initial_values(
             da.QuasiLinearDAE(x=["y"], rhs=lambda s: [-s.y]), x0=[1], initial_conditions=lambda s: []
         )
+
+
+def test_a_condition_that_cannot_be_traced():
+    """It branches on numbers; the model's own graph does not learn of it."""
+    model = pendulum()
+    with pytest.warns(da.UntraceableWarning):
+        start = da.consistent_initial_values(
+            model,
+            p0=[0.1, -1.0],
+            v0=[0.0, 0.0],
+            initial_conditions=lambda s: [s.x - 0.6 if s.y < 0 else s.x + 0.6, s.x_dot - 0.8],
+        )
+    np.testing.assert_allclose([*start.p, *start.v], [0.6, -0.8, 0.8, 0.6], atol=1e-9)
+    assert not model.graph.externals
+    assert set(model.graph.functions) == {"kinematics", "mass", "force", "holonomic"}

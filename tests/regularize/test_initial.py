@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.regularize import initial
+from dalembert.regularize import start_problems
 
 ALL = sorted(da.problems.catalogue())
 
@@ -13,7 +13,7 @@ ALL = sorted(da.problems.catalogue())
 def matrices(request, monkeypatch):
     """Small models as they are, and as if they were large."""
     if request.param == "sparse":
-        monkeypatch.setattr(initial, "is_large", lambda matrix: True)
+        monkeypatch.setattr(start_problems, "is_large", lambda matrix: True)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -101,6 +101,37 @@ def test_detours_to_events_are_not_attempts(method):
     assert agrees(sol)
 
 
+@pytest.mark.parametrize("method", ["radau5", "dassl", "hem5"])
+def test_runs_that_share_records_have_traces_of_their_own(method):
+    problem = da.problems.pendulum()
+    runs = [problem.simulate(method=METHODS[method], trace=trace) for trace in (False, True, True, False, True)]
+    assert [sol.trace is not None for sol in runs] == [False, True, True, False, True]
+    for sol in runs:
+        assert sol.trace is None or agrees(sol)
+    np.testing.assert_array_equal(runs[1].trace.rows, runs[2].trace.rows)
+
+
+@pytest.mark.parametrize("method", ["radau5", "geoms", "dassl", "hem5", "mexx"])
+def test_a_trace_goes_on_when_the_system_changes(method):
+    """A thread that goes slack: attempts without its force name the same variables as those with it."""
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81], lam=["thread"], holonomic=lambda s: [(s.x**2 + s.y**2 - 1) / 2]
+    )
+    slack = da.Event(lambda s: s.thread, direction=-1, name="slack", action=lambda s: da.Transition(active=[]))
+    sol = da.simulate(model, (0, 0.8), p0=[0, -1], v0=[6, 0], method=METHODS[method], events=slack, trace=True)
+    assert len(sol.segments) == 2
+    assert agrees(sol)
+    assert set(sol.trace.worst) <= {*sol.names, "eta1", ""}
+    later = sol.trace[sol.trace.t > sol.events[0].t]
+    assert len(later) > 0
+    assert "thread" not in set(later.worst)
+
+
+def test_nothing_to_try():
+    sol = da.simulate(da.problems.pendulum().model, (0, 0), **da.problems.pendulum().start(), trace=True)
+    assert len(sol.trace) == 0
+
+
 def test_a_failed_run_keeps_its_trace():
     model = da.EquationsOfMotion(p=["z"], mass=[1.0], force=lambda s: [-9.81 * np.sqrt(s.z)])
     with pytest.raises(da.FunctionFailed) as caught:

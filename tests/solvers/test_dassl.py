@@ -345,9 +345,9 @@ def test_overdetermined_models_are_refused():
 
 def test_large_dense_systems_use_lapack():
     problem = da.problems.pendulum_chain(N=10)
-    reference = problem.simulate(method=da.Radau5(linear_algebra="dense"), rtol=1e-10, atol=1e-10)
+    reference = problem.simulate(method=da.Radau5(linear_solver=da.Dense()), rtol=1e-10, atol=1e-10)
     for formulation in ("index1", "ggl"):
-        method = da.Dassl(formulation=formulation, linear_algebra="dense")
+        method = da.Dassl(formulation=formulation, linear_solver=da.Dense())
         sol = problem.simulate(method=method, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(sol.p[-1], reference.p[-1], atol=1e-4)
 

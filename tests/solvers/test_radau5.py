@@ -275,7 +275,7 @@ def test_large_systems_use_lapack():
                 v0=v0,
                 rtol=1e-9,
                 atol=1e-9,
-                method=da.Radau5(formulation=f, linear_algebra="dense"),
+                method=da.Radau5(formulation=f, linear_solver=da.Dense()),
             )
             for f in ("index2", "ggl", "index1")
         ]

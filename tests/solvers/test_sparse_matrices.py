@@ -20,8 +20,8 @@ CASES += [("rolling_disc", *method) for method in (*DASSL, *RADAU, ODASSL[1])]  
 def test_sparse_and_dense_matrices_agree(name, kind, options):
     problem = da.problems.catalogue()[name]()
     dense, sparse = (
-        problem.simulate(method=kind(**options, linear_algebra=how), rtol=1e-7, atol=1e-7)
-        for how in ("dense", "sparse")
+        problem.simulate(method=kind(**options, linear_solver=how), rtol=1e-7, atol=1e-7)
+        for how in (da.Dense(), da.Sparse())
     )
     assert problem.error(sparse) < max(2e-3, 20 * problem.error(dense))
     assert sparse.max_residual("position") < 10 * dense.max_residual("position") + 1e-9
@@ -33,8 +33,8 @@ def test_sparse_and_dense_matrices_agree(name, kind, options):
 def test_large_systems_are_sparse_by_themselves(kind):
     problem = da.problems.pendulum_chain(12, t_end=0.3)
     results, seen = {}, {}
-    for how in ("auto", "dense", "sparse"):
-        method = kind(linear_algebra=how)
+    for how, solver in (("auto", da.Auto()), ("dense", da.Dense()), ("sparse", da.Sparse())):
+        method = kind(linear_solver=solver)
         results[how] = problem.simulate(method=method, rtol=1e-7, atol=1e-7)
         seen[how] = "to" in stepper_of(method, problem.model).algebra.dtype.names
     assert seen == {"auto": True, "dense": False, "sparse": True}
@@ -49,17 +49,15 @@ def test_singular_matrices_are_named(kind):
         holonomic=lambda s: [s.x**2 + s.y**2 - 1, 2 * (s.x**2 + s.y**2 - 1)], lam=["rod", "same rod"],
     )  # fmt: skip
     with pytest.raises(da.SingularMatrix, match=r"(same )?rod"):
-        da.simulate(model, (0, 1), p0=[1, 0], method=kind(linear_algebra="sparse"))
-    with pytest.raises(da.OptionError, match="did you mean 'sparse'"):
-        kind(linear_algebra="sparce")
+        da.simulate(model, (0, 1), p0=[1, 0], method=kind(linear_solver=da.Sparse()))
 
 
 def test_relaxed_increments_are_the_dense_ones():
     """One step of ODASSL from a point that violates the constraints: the same matrix, the same relaxation."""
     problem = da.problems.pendulum_chain(12)
     increments = []
-    for how in ("dense", "sparse"):
-        stepper = stepper_of(da.Odassl(linear_algebra=how), problem.model)
+    for how in (da.Dense(), da.Sparse()):
+        stepper = stepper_of(da.Odassl(linear_solver=how), problem.model)
         n, rng = stepper.system.n, np.random.default_rng(2)
         x = np.concatenate([problem.p0, problem.v0, np.zeros(n - 72)]) + 1e-2 * rng.normal(size=n)
         stepper.start(0.0, x, rng.normal(size=n), 1.0, 1e-3)
@@ -72,5 +70,29 @@ def test_relaxed_increments_are_the_dense_ones():
 def test_sparse_matrices_by_differences():
     problem = da.problems.andrews()
     for strategy in (da.GroupedDifferences(), da.GroupedDifferences(pattern="estimated", partitioned=True)):
-        method = da.Dassl(jacobian=strategy, linear_algebra="sparse")
+        method = da.Dassl(jacobian=strategy, linear_solver=da.Sparse())
         assert problem.error(problem.simulate(method=method, rtol=1e-8, atol=1e-8)) < 3e-4
+
+
+@pytest.mark.parametrize("kind", [da.Dassl, da.Radau5, da.Odassl])
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (dict(linear_algebra="sparse"), "no option 'linear_algebra'; did you mean 'linear_solver'"),
+        (dict(linear_solver="sparse"), r"must be a solver object; did you mean Sparse\(\)"),
+        (dict(linear_solver=7), r"must be a solver object such as Auto\(\), Dense\(\) or Sparse\(\)"),
+        (dict(linear_solver=da.Recursive()), r"made for saddle-point systems of the half-explicit.*take Auto\(\)"),
+        (dict(linear_solver=da.NullSpace()), r"made for projected iteration matrices of Geoms.*or Sparse\(\)"),
+    ],
+)
+def test_refused_solvers_name_the_methods_that_take_them(kind, option, message):
+    with pytest.raises(da.OptionError, match=message):
+        kind(**option)
+
+
+def test_threshold_of_sparse_factors_arrives():
+    """Pivots may fall to this fraction of their column: a strict one is chosen anew more often."""
+    problem = da.problems.pendulum_chain(12, t_end=1.0)
+    for kind, names in ((da.Radau5, ("real", "complex")), (da.Dassl, ("lu",)), (da.Odassl, ("lu",))):
+        algebra = stepper_of(kind(linear_solver=da.Sparse(threshold=0.05)), problem.model).algebra
+        assert [float(getattr(algebra, name).threshold) for name in names] == [0.05] * len(names)

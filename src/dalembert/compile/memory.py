@@ -40,6 +40,7 @@ class Memory:
         if set(values) != set(dtype.names):
             raise KeyError(f"fields differ: {sorted(set(values) ^ set(dtype.names))}")
         self.dtype = dtype
+        self._scalars = {name: (kind.kind, offset // 8) for name, (kind, offset, *_) in dtype.fields.items()}
         self._arrays: dict[str, tuple[int, tuple[int, ...], np.dtype]] = {}
         self._members: dict[str, tuple[int, Memory]] = {}
         end = _aligned(dtype.itemsize)
@@ -52,37 +53,49 @@ class Memory:
                     raise TypeError(f"'{name}' must be C-ordered")
                 self._arrays[name] = (end, value.shape, value.dtype)
                 end += _aligned(value.nbytes)
-        self._piece = np.zeros(end // 8, np.uint64)
-        base = self._piece.ctypes.data
+        self._set_piece(np.zeros(end // 8, np.uint64))
+        base = self.address
         pointers = []
         for name, (offset, _, _) in self._arrays.items():
-            self.record[0][name] = base + offset
             pointers.append(dtype.fields[name][1] // 8)
-            self.__getattr__(name)[...] = values[name]
+            self._piece[pointers[-1]] = base + offset
+            getattr(self, name)[...] = values[name]
         for name, (offset, value) in self._members.items():
-            self.record[0][name] = base + offset
             pointers.append(dtype.fields[name][1] // 8)
+            self._piece[pointers[-1]] = base + offset
             start, moved = offset // 8, value._piece.copy()
             moved[value._pointers] += _shift(base + offset, value.address)
             self._piece[start : start + len(moved)] = moved
             pointers.extend(start + value._pointers)
-        for name in set(dtype.names) - set(self._arrays) - set(self._members):
-            self.record[0][name] = values[name]
+        self.set(**{name: values[name] for name in set(dtype.names) - set(self._arrays) - set(self._members)})
         self._pointers = np.array(sorted(pointers), dtype=np.int64)
+
+    def _set_piece(self, piece: np.ndarray) -> None:
+        """Live in this memory. Views of it are made at their first use, and kept."""
+        self._piece, self.address = piece, piece.ctypes.data
+        self._words = {"u": piece, "f": piece.view(REAL), "i": piece.view(WHOLE)}
+        for name in (*self._arrays, *self._members):
+            self.__dict__.pop(name, None)
+
+    @property
+    def memory(self) -> np.ndarray:
+        """All of it, as words."""
+        return self._piece
 
     @property
     def record(self) -> np.ndarray:
         return np.ndarray((1,), self.dtype, self._piece)
 
-    @property
-    def address(self) -> int:
-        return self._piece.ctypes.data
+    def _in(self, piece: np.ndarray) -> Memory:
+        """A record like this one in another piece of memory, which holds its contents."""
+        twin = Memory.__new__(Memory)
+        twin.__dict__.update(self.__dict__)
+        twin._set_piece(piece)
+        return twin
 
     def fresh(self) -> Memory:
         """A second record with arrays of its own, for another run."""
-        twin = Memory.__new__(Memory)
-        twin.__dict__.update(self.__dict__)
-        twin._piece = self._piece.copy()
+        twin = self._in(self._piece.copy())
         twin._piece[self._pointers] += _shift(twin.address, self.address)
         return twin
 
@@ -105,28 +118,33 @@ class Memory:
         return mask
 
     def _addresses(self) -> list[int]:
-        own = [offset // 8 for kind, offset, *_ in self.dtype.fields.values() if kind == ADDRESS]
+        own = [word for kind, word in self._scalars.values() if kind == "u"]
         return own + [offset // 8 + k for offset, member in self._members.values() for k in member._addresses()]
 
     def set(self, **scalars: float) -> None:
         """Write scalars."""
-        record = self.record[0]
+        words, places = self._words, self._scalars
         for name, value in scalars.items():
-            record[name] = value
+            kind, word = places[name]
+            words[kind][word] = value
+
+    def address_in(self, name: str) -> int:
+        """The address that stands in a field."""
+        return int(self._piece[self._scalars[name][1]])
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         if name in own.get("_arrays", ()):
             offset, shape, dtype = own["_arrays"][name]
-            return np.ndarray(shape, dtype, own["_piece"], offset)
+            own[name] = np.ndarray(shape, dtype, own["_piece"], offset)
+            return own[name]
         if name in own.get("_members", ()):
             offset, value = own["_members"][name]
-            part = Memory.__new__(Memory)
-            part.__dict__.update(value.__dict__)
-            part._piece = own["_piece"][offset // 8 : offset // 8 + len(value._piece)]
-            return part
-        if "dtype" in own and name in own["dtype"].names:
-            return self.record[0][name]
+            own[name] = value._in(own["_piece"][offset // 8 : offset // 8 + len(value._piece)])
+            return own[name]
+        if name in own.get("_scalars", ()):
+            kind, word = own["_scalars"][name]
+            return own["_words"][kind][word]
         raise AttributeError(name)
 
 

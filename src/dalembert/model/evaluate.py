@@ -35,10 +35,11 @@ class PointFunction:
             patterns = [_pattern(o) if o.shape[1] > 1 else None for o in outputs]
             outputs = [o if pattern is None else o.nz[:] for o, pattern in zip(outputs, patterns, strict=True)]
         self._kinds = tuple(graph.vectors)
-        blocks = graph.externals_in(ca.veccat(*outputs))
+        # vectors stay apart: putting those of many bodies together takes longer than making the function
+        blocks = graph.externals_in(ca.veccat(*outputs)) if graph.externals else []
         vectors = [graph.symbol[k] for k in self._kinds]
         arguments = [graph.t, *vectors, graph.a, graph.theta, *(b.symbol for b in blocks)]
-        self._function = ca.Function("f", [ca.vertcat(*arguments)], [ca.veccat(*(ca.densify(o) for o in outputs))])
+        self._function = ca.Function("f", arguments, [o if o.is_dense() else ca.densify(o) for o in outputs])
         self._shapes = [o.shape for o in outputs]
         self._cuts = np.cumsum([o.numel() for o in outputs])[:-1]
         ends = np.cumsum([o.numel() for o in outputs])
@@ -65,9 +66,16 @@ class PointFunction:
         mine = self._buffers.__dict__
         if not mine:
             buffer, call = self._function.buffer()
-            mine["in"], mine["out"] = np.zeros(self._function.numel_in()), np.zeros(self._function.numel_out())
-            buffer.set_arg(0, memoryview(mine["in"]))
-            buffer.set_res(0, memoryview(mine["out"]))
+            function = self._function
+            mine["in"], mine["out"] = np.zeros(function.numel_in()), np.zeros(function.numel_out())
+            for array, count, size, put in (
+                (mine["in"], function.n_in(), function.numel_in, buffer.set_arg),
+                (mine["out"], function.n_out(), function.numel_out, buffer.set_res),
+            ):
+                ends = np.cumsum([0, *(size(i) for i in range(count))])
+                for i in range(count):
+                    if size(i):
+                        put(i, memoryview(array[ends[i] : ends[i + 1]]))
             mine["buffer"], mine["call"] = buffer, call
         mine["in"][:] = point
         mine["call"]()

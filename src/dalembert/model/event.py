@@ -15,10 +15,11 @@ from dalembert.errors import ModelError, OptionError
 from dalembert.model.base import Model, contains_nan
 from dalembert.model.functions import trace
 from dalembert.model.graph import Graph
+from dalembert.model.travel import Shared, carried
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class Event(Shared):
     """A root of `function(s)`.
 
     Parameters
@@ -59,6 +60,11 @@ class Event:
     name: str | None = None
     threshold: float = 0.0
     check_points: int = 6
+
+    def __getstate__(self) -> dict[str, Any]:
+        which = "event" if self.name is None else f"event '{self.name}'"
+        functions = {"function": carried(self.function, which), "action": carried(self.action, f"action of {which}")}
+        return self.__dict__ | functions
 
     def __post_init__(self) -> None:
         if not callable(self.function):

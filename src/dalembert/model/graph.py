@@ -8,8 +8,9 @@ downstream treats both kinds alike.
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -19,8 +20,13 @@ from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction
 from dalembert.model.namespace import Namespace
 from dalembert.model.theta import ThetaLayout
+from dalembert.model.travel import ARRIVED, Shared, carried, pack_expressions, unpack_expressions
 from dalembert.model.vocabulary import VOCABULARY, Role
 
+#: Symbols of a graph besides those of its vectors
+SYMBOLS = ("t", "a", "dx", "u", "du", "ddu", "parameter_symbols", "discrete_symbols")
+#: What a graph makes of these
+DERIVED = ("theta", "time", "changing", "_parameter_values", "digest")
 #: Variables that a sample point for untraceable functions gets, one set per try.
 SAMPLES = (0.31, -0.47, 1.13)
 
@@ -44,7 +50,7 @@ class External:
 
 
 @dataclass
-class Graph:
+class Graph(Shared):
     """Symbols and functions of one model.
 
     `vectors` maps p, v, … to names, `parameters` and `discrete` map names to values. `layout` says where the parts of
@@ -58,6 +64,8 @@ class Graph:
     functions: dict[str, ModelFunction] = field(default_factory=dict)
     externals: dict[tuple[str, str], External] = field(default_factory=dict)
     promises: frozenset[str] = frozenset()  # "autonomous", "constant mass": for functions that cannot be traced
+    #: of a graph that came from elsewhere: what it has in common with others of the same model, by hash
+    digest: str | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.t = ca.SX.sym("t")
@@ -70,11 +78,61 @@ class Graph:
         self.u, self.du, self.ddu = (ca.SX.sym(name, n_u) for name in ("u", "du", "ddu"))
         self.parameter_symbols = ca.SX.sym("theta", n_parameters)
         self.discrete_symbols = ca.SX.sym("discrete", len(self.discrete))
+        self._put_together()
+
+    def _put_together(self) -> None:
         self.theta = ca.vertcat(self.parameter_symbols, self.discrete_symbols, self.u, self.du, self.ddu)
         #: the time and what moves with it
         self.time = ca.vertcat(self.t, self.u, self.du, self.ddu)
         #: everything beside the state that may change in a simulation, be it at events only
         self.changing = ca.vertcat(self.time, self.discrete_symbols)
+
+    # -- pickling --------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All expressions in one piece; external symbols are made anew at the other end when they are needed."""
+        # a copy first: another thread may just be simulating
+        state = {name: value for name, value in dict(self.__dict__).items() if name not in (*DERIVED, *SYMBOLS)}
+        functions = {role: replace(f, python=carried(f.python, f.role)) for role, f in self.functions.items()}
+        traced = [role for role, f in functions.items() if f.traced]
+        symbols = [*(getattr(self, name) for name in SYMBOLS), *self.symbol.values()]
+        state |= {
+            "symbol": tuple(self.symbol),
+            "functions": {role: replace(f, sx=None) for role, f in functions.items()},
+            "traced": traced,
+            "externals": {},
+            "casadi": ca.__version__,
+            "expressions": pack_expressions([*symbols, *(functions[role].sx for role in traced)]),
+        }
+        return state
+
+    def _digest(self, state: dict[str, Any]) -> str | None:
+        """Hash of all but the parameters' values; None if Python functions, which cannot be compared, belong to it."""
+        functions = state["functions"]
+        if type(self) is not Graph or len(state["traced"]) < len(functions):
+            return None
+        shapes = {name: value.shape for name, value in state["parameters"].items()}
+        others = (*(state[name] for name in ("vectors", "inputs", "discrete", "casadi")), sorted(state["promises"]))
+        content = repr((others, shapes, [(role, f.shape, f.ndim) for role, f in functions.items()]))
+        return hashlib.sha256(content.encode() + state["expressions"]).hexdigest()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        digest = self._digest(state)
+        known = ARRIVED.get(digest)
+        if known is not None:  # a variant of a model that is here already
+            self.__dict__.update(known.graph.__dict__)
+            self.parameters = state["parameters"]
+            return
+        kinds, traced = state.pop("symbol"), state.pop("traced")
+        expressions = iter(unpack_expressions(state.pop("expressions"), state.pop("casadi")))
+        self.__dict__.update(state)
+        self.digest = digest
+        for name in SYMBOLS:
+            setattr(self, name, next(expressions))
+        self.symbol = {kind: next(expressions) for kind in kinds}
+        for role in traced:
+            self.functions[role] = replace(self.functions[role], sx=next(expressions))
+        self._put_together()
 
     # -- sizes and names -------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -16,13 +16,17 @@ from dalembert.errors import FunctionFailed, ModelError, StepRefused, Untraceabl
 from dalembert.model.expression import scalar, to_sx
 from dalembert.model.functions import describe, numbers_of, warn_untraceable
 from dalembert.model.numeric import directional_derivative
+from dalembert.model.travel import Shared, carried
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 #: Times at which an untraceable input is tried while the model is built.
 SAMPLES = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
 @dataclass(frozen=True)
-class Input:
+class Input(Shared):
     """A prescribed function of time.
 
     Parameters
@@ -59,20 +63,45 @@ class Input:
         if not (np.isfinite(t).all() and np.isfinite(values).all() and (np.diff(t) > 0).all()):
             raise ModelError("an input table needs finite values at strictly increasing times")
         spline = CubicSpline(t, values)
+        value, *derivatives = (Interpolated(spline, order) for order in range(3))
+        return cls(value, derivatives=tuple(derivatives), breakpoints=(t[0], t[-1]))
 
-        def inside(derivative: int) -> Callable[[float], float]:
-            def evaluate(time: float) -> float:
-                time = float(time)
-                if derivative and not t[0] <= time <= t[-1]:
-                    return 0.0
-                return float(spline(min(max(time, t[0]), t[-1]), derivative))
+    def __getstate__(self) -> dict[str, Any]:
+        return self.packed("input")
 
-            return evaluate
+    def packed(self, role: str) -> dict[str, Any]:
+        """What is pickled of it; `role` names it in messages."""
+        functions = {"function": carried(self.function, role)}
+        if isinstance(self.derivatives, Sequence):
+            functions["derivatives"] = tuple(carried(f, f"derivative of {role}") for f in self.derivatives)
+        return self.__dict__ | functions
 
-        return cls(inside(0), derivatives=(inside(1), inside(2)), breakpoints=(t[0], t[-1]))
+
+@dataclass(frozen=True)
+class Interpolated:
+    """A spline or one of its derivatives as a function of time; constant beyond the ends."""
+
+    spline: CubicSpline
+    order: int
+
+    def __call__(self, time: float) -> float:
+        time, (first, last) = float(time), self.spline.x[[0, -1]]
+        if self.order and not first <= time <= last:
+            return 0.0
+        return float(self.spline(min(max(time, first), last), self.order))
 
 
-class TracedInput:
+@dataclass(frozen=True)
+class Traced:
+    """The value of a traced input as a function of time: what is left of the user's function after a journey."""
+
+    sx: ca.Function
+
+    def __call__(self, time: float) -> float:
+        return float(self.sx(float(time))[0])
+
+
+class TracedInput(Shared):
     """One input as an SX expression of time (`sx` = value and two derivatives) or as Python functions (`python`)."""
 
     def __init__(self, name: str, given: Any):
@@ -116,6 +145,14 @@ class TracedInput:
             self._try_numbers()
             if derivatives is None:
                 warn_untraceable(describe(f"input '{name}'", function), self.reason)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A traced input goes without the user's functions."""
+        given = self.given if self.sx is None else Input(Traced(self.sx), None, self.breakpoints)
+        return self.__dict__ | {"given": given.packed(f"input '{self.name}'")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"given": Input(**state["given"])})
 
     def _times(self, breakpoints: Any) -> tuple[float, ...]:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -11,6 +11,20 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
+from dalembert.model.travel import carried
+
+
+class Diagonal:
+    """A function for a diagonal as one for the matrix; messages name the user's."""
+
+    def __init__(self, function: Callable[[Any], Any]):
+        self.__wrapped__ = function
+
+    def __call__(self, s: Any) -> np.ndarray:
+        return np.diag(np.ravel(self.__wrapped__(s)))
+
+    def __reduce__(self) -> tuple:
+        return Diagonal, (carried(self.__wrapped__, "leading"),)
 
 
 class QuasiLinearDAE(Model):
@@ -119,10 +133,7 @@ class QuasiLinearDAE(Model):
                     # zeros become structural: an algebraic equation is one whose row is empty
                     function = ModelFunction("leading", (n, n), 2, ca.sparsify(ca.diag(ca.vec(function.sx))))
                 else:
-                    diagonal = function.python
-                    function = ModelFunction(
-                        "leading", (n, n), 2, None, lambda s: np.diag(np.ravel(diagonal(s))), function.reason
-                    )
+                    function = ModelFunction("leading", (n, n), 2, None, Diagonal(function.python), function.reason)
             elif function.traced:
                 function = ModelFunction("leading", function.shape, 2, ca.sparsify(function.sx))
         if function.shape != (rows, n):

@@ -33,6 +33,9 @@ class ThetaLayout:
     n_discrete: int
     n_inputs: int
 
+    def __reduce__(self) -> tuple:
+        return ThetaLayout, (self.n_parameters, self.n_discrete, self.n_inputs)
+
     @cached_property
     def n_fixed(self) -> int:
         """Entries that do not move with time; the inputs stand behind them."""

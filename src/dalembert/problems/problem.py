@@ -15,8 +15,16 @@ from dalembert.model.vocabulary import VISIBLE, VOCABULARY, Role
 _START = tuple(f"{kind}0" for kind in VISIBLE if VOCABULARY[kind].role is not Role.MULTIPLIER)
 
 
+class _Frozen:
+    """Arrays of a problem cannot be written, in copies and in other processes neither."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reference:
+class Reference(_Frozen):
     """Known values of a problem at one time; what is not known is None.
 
     The multipliers follow the sign of this package, ``M v' = f - Zᵀ Gᵀ lam - Zᵀ Hᵀ mu``, whatever the source had.
@@ -42,7 +50,7 @@ class Reference:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Problem:
+class Problem(_Frozen):
     """A test problem: `model`, start values at t = 0, `t_end`, and the best known values at `t_end`.
 
     Start values are p0, v0, … for `EquationsOfMotion`, x0 for a `QuasiLinearDAE`.

@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import casadi as ca
@@ -72,10 +73,12 @@ class _Problem:
     def __init__(self, model: EquationsOfMotion, t: float, conditions: Any):
         graph, levels = model.graph, derive(model)
         self.model, self.t, self.theta = model, t, model.theta(t)
-        added = _traced(model, conditions)
         motion = graph.value("force") - levels.constraint_force - ca.mtimes(graph.value("mass"), graph.a)
         d = graph.value("auxiliary") if graph.size("w") else ca.SX(0, 1)
-        rows = ca.vertcat(levels.c, levels.g, levels.g_I, levels.h, motion, d, levels.g_II, levels.h_I, added)
+        rows = ca.vertcat(levels.c, levels.g, levels.g_I, levels.h, motion, d, levels.g_II, levels.h_I)
+        # last: conditions that cannot be traced are known to a branch of the graph as it is now
+        added, with_conditions = _traced(model, conditions)
+        rows = ca.vertcat(rows, added)
         order = (("s", None), ("lam", None), ("lam", "velocity"), ("mu", None), ("v", None), ("w", None),
                  ("lam", "acceleration"), ("mu", "acceleration"))  # fmt: skip
         equations = (equation_names(kind, model.names(kind), level) for kind, level in order)
@@ -84,9 +87,9 @@ class _Problem:
         self._slices = places({kind: graph.size(kind) for kind in kinds})
         self._variables = [name for kind in kinds for name in model.names(kind)]
         unknowns = ca.vertcat(*(graph.symbol[kind] for kind in model.state_kinds), graph.a)
-        self._exact = not graph.externals_in(rows)
+        self._exact = not with_conditions.graph.externals_in(rows)
         outputs = [rows, ca.jacobian(rows, unknowns)] if self._exact else [rows]
-        self._function = PointFunction(model, outputs)
+        self._function = PointFunction(with_conditions, outputs)
         # r only occurs in forces: without a condition on it the given value stays
         self._fixed = np.zeros(unknowns.numel(), bool)
         self._fixed[self._slices["r"]] = not ca.depends_on(added, graph.symbol["r"])
@@ -143,13 +146,17 @@ class _Problem:
         return ", ".join(f"'{self._variables[k]}'" for k in sorted(shown))
 
 
-def _traced(model: EquationsOfMotion, conditions: Any) -> ca.SX:
-    """The conditions as a column; several functions of one value each, or one that returns a list."""
+def _traced(model: EquationsOfMotion, conditions: Any) -> tuple[ca.SX, EquationsOfMotion]:
+    """The conditions as a column, and the model with a graph that knows them."""
     if not callable(conditions):
         raise ModelError(f"initial_conditions must be a function of the namespace s, not {conditions!r}")
     count = _count(model, conditions)
     events = [Event(lambda s, i=i: conditions(s)[i], name=f"initial condition {i + 1}") for i in range(count)]
-    return trace_events(model, events) if events else ca.SX(0, 1)
+    if not events:
+        return ca.SX(0, 1), model
+    traced, variant = trace_events(model, events), copy.copy(model)
+    variant.graph = traced.graph
+    return traced.values, variant
 
 
 def _count(model: EquationsOfMotion, conditions: Any) -> int:

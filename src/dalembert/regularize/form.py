@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -34,8 +35,9 @@ class Form:
         # one lock for a model and all that is made of it: its graph grows while forms are made
         object.__setattr__(self, "kept", Kept(self.model.kept.lock))
 
-    @property
+    @cached_property
     def n(self) -> int:
+        """How many unknowns there are."""
         return self.x.numel()
 
     def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:

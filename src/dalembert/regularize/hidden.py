@@ -31,6 +31,7 @@ from dalembert.model.kinematics import first, flow, jacobian, second, second_flo
 from dalembert.regularize.newton import solve_or_least_squares
 
 HIDDEN: Slot[HiddenConstraints] = Slot("hidden constraints", most=1)
+DERIVED: Slot[HiddenConstraints] = Slot("derived hidden constraints", most=1)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,11 @@ def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
 
 
 def derive(model: EquationsOfMotion) -> HiddenConstraints:
-    """The hidden constraints as the derivatives say, whatever the user gave."""
+    """The hidden constraints as the derivatives say, whatever the user gave; derived once."""
+    return model.kept.get(DERIVED, None, lambda: _derive(model))
+
+
+def _derive(model: EquationsOfMotion) -> HiddenConstraints:
     graph = model.graph
     Z = graph.value("kinematics")
     rates = flow(graph)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from dalembert.errors import (
@@ -25,21 +24,30 @@ from dalembert.errors import (
     warn_user,
 )
 from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
-from dalembert.model.evaluate import PointFunction, is_large
-from dalembert.model.kinematics import jacobian
-from dalembert.regularize.hidden import derive, hidden_constraints
+from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.newton import (
     ITERATIONS,
+    ROUNDINGS,
+    UNIT,
+    Matrix,
+    decompose,
     equilibrated,
+    holds,
     nearest_solution,
     null_space_names,
-    solve_or_least_squares,
+    products,
+    rounding_seen,
 )
+from dalembert.regularize.start_problems import start_problems
 from dalembert.regularize.start_values import given_values
 
 MODES = ("correct", "check", "trust")
 #: a relative change of a given start value beyond this is worth a warning
 NOTEWORTHY = 1e-3
+#: iterations for accelerations after which it is asked whether residuals are rounding errors
+PATIENCE = 4
+#: redundant equations contradict each other if more than this fraction of their terms cannot be met
+CONTRADICTION = 1e-9
 
 
 @dataclass(frozen=True)
@@ -135,60 +143,6 @@ def _relative_change(before: np.ndarray, after: np.ndarray) -> float:
     return float(np.max(np.abs(after - before) / (1 + np.abs(before)), initial=0.0))
 
 
-@dataclass(frozen=True)
-class _Problems:
-    """The problems as functions of a point; each gives residual and Jacobian (rates: p', r')."""
-
-    position: PointFunction  # (c, g) by (s, p)
-    velocity: PointFunction  # (g^I, h) by v
-    acceleration: PointFunction  # (equations of motion, d, g^II, h^I) by (a, w, λ, μ)
-    rates: PointFunction
-
-
-def _problems(model: EquationsOfMotion) -> _Problems:
-    """Set up once per model."""
-    with model.lock:
-        if "initial" in model.cache:
-            return model.cache["initial"]
-        graph, hidden = model.graph, hidden_constraints(model)
-        # the derived g^II and h^I are linear in a; a user's own form would need derivatives of its own
-        levels = derive(model) if "acceleration_constraints" in graph.functions else hidden
-        n = {kind: graph.size(kind) for kind in KINDS}
-
-        def by(role: str, kind: str, rows: int) -> ca.SX:
-            return jacobian(graph, role, kind) if role in graph.functions else ca.SX(rows, n[kind])
-
-        position_by = [
-            ca.vertcat(by("contact_points", kind, n["s"]), by("holonomic", kind, n["lam"])) for kind in ("s", "p")
-        ]
-        M = graph.value("mass")
-        d = graph.value("auxiliary") if n["w"] else ca.SX(0, 1)
-        motion = graph.value("force") - hidden.constraint_force - ca.mtimes(M, graph.a)
-        others = ("w", "lam", "mu")
-        force_by = dict(zip(others, (by("force", kind, n["v"]) for kind in others), strict=True))
-        force_by["lam"] = force_by["lam"] - hidden.GZ.T
-        force_by["mu"] = force_by["mu"] - hidden.HZ.T
-        by_a = ca.vertcat(-M, ca.SX(n["w"], n["v"]), hidden.GZ, hidden.HZ)
-        by_others = ca.vertcat(
-            ca.horzcat(*force_by.values()),
-            ca.horzcat(*(by("auxiliary", kind, n["w"]) for kind in others)),
-            ca.SX(n["lam"] + n["mu"], n["w"] + n["lam"] + n["mu"]),
-        )
-        whole = ca.horzcat(by_a, by_others)
-        sparse = is_large(whole)
-
-        def function(residual: ca.SX, matrix: ca.SX) -> PointFunction:
-            return PointFunction(model, [residual, matrix], sparse=sparse)
-
-        model.cache["initial"] = _Problems(
-            function(ca.vertcat(hidden.c, hidden.g), ca.horzcat(*position_by)),
-            function(ca.vertcat(hidden.g_I, hidden.h), ca.vertcat(hidden.GZ, hidden.HZ)),
-            function(ca.vertcat(motion, d, levels.g_II, levels.h_I), whole),
-            PointFunction(model, [hidden.p_dot, graph.value("dynamics") if n["r"] else ca.SX(0, 1)]),
-        )
-        return model.cache["initial"]
-
-
 class _Start:
     """Start values of equations of motion under way: `values` is the current point."""
 
@@ -198,18 +152,16 @@ class _Start:
         self.model, self.t, self.start, self.known, self.mode = model, t, start, known, mode
         self.weight = {kind: atol + rtol * np.abs(start[kind]) for kind in ("p", "v")}
         self.theta = model.theta(t)
-        self.problems = _problems(model)
+        self.problems = start_problems(model)
         self.values = {kind: start[kind].copy() for kind in KINDS}
-        names = {kind: model.names(kind) for kind in KINDS}
+        orders = {
+            "position": (("s", None), ("lam", None)),
+            "velocity": (("lam", "velocity"), ("mu", None)),
+            "acceleration": (("v", None), ("w", None), ("lam", "acceleration"), ("mu", "acceleration")),
+        }
         self.equations = {
-            "position": [f"contact-point equation of '{n}'" for n in names["s"]]
-            + [f"holonomic constraint '{n}'" for n in names["lam"]],
-            "velocity": [f"holonomic constraint '{n}' on velocity level" for n in names["lam"]]
-            + [f"nonholonomic constraint '{n}'" for n in names["mu"]],
-            "acceleration": [f"equation of motion of '{n}'" for n in names["v"]]
-            + [f"auxiliary equation of '{n}'" for n in names["w"]]
-            + [f"holonomic constraint '{n}' on acceleration level" for n in names["lam"]]
-            + [f"nonholonomic constraint '{n}' on acceleration level" for n in names["mu"]],
+            problem: [name for kind, level in order for name in equation_names(kind, model.names(kind), level)]
+            for problem, order in orders.items()
         }
 
     def solve(self) -> InitialValues:
@@ -293,28 +245,34 @@ class _Start:
         parts = ("a", "w", "lam", "mu")
         z = np.concatenate([np.zeros(self.model.graph.size("v")), *(self.values[kind] for kind in parts[1:])])
         cuts = np.cumsum([self.model.graph.size("v"), *(self.values[kind].size for kind in parts[1:])])[:-1]
-        rank, before = len(z), np.inf
-        for _ in range(ITERATIONS):
+
+        def function(z: np.ndarray) -> tuple[np.ndarray, Matrix]:
             point = {**self.values, **dict(zip(parts, np.split(z, cuts), strict=True))}
             residual, J = self.problems.acceleration(t, point, self.theta)
             residual = residual.ravel()
             self._must_be_finite(residual, J)
-            # rows are equilibrated: forces and constraints have different units
-            A, scale = equilibrated(J)
-            step, rank = solve_or_least_squares(A, -residual / scale)
-            size, reach = np.abs(step).max(initial=0), 1 + np.abs(z).max(initial=0)
-            if rank < len(z) and np.abs(A @ step + residual / scale).max() > 1e-9 * (reach + size):
-                raise InconsistentInitialValues(
-                    f"accelerations and multipliers cannot be determined at t = {t:.9g}: {null_space_names(A, names)} "
-                    "contradict each other or leave the motion undetermined (mass matrix, redundant constraints)."
-                )
+            return residual, J
+
+        residual, J = function(z)
+        roundings = ROUNDINGS + np.sqrt(len(z))
+        unique = True
+        for iteration in range(ITERATIONS):
+            square = decompose(J)
+            step, unique = square.solve(-residual), square.rank == len(z)
+            if not unique:
+                self._must_not_contradict(residual + J @ step, J, np.abs(z) + np.abs(step), square.columns)
+            # no equation determines its unknowns better than rounding of its terms allows: eps × condition
+            lost = np.abs(step) <= roundings * UNIT * square.spread(products(J, z))
             z = z + step
-            reach = 1 + np.abs(z).max(initial=0)
-            if size <= 1e-14 * reach or (size <= 1e-11 * reach and size >= 0.3 * before):
+            if lost.all():
                 break
-            before = size
+            residual, J = function(z)
+            if iteration >= PATIENCE and unique:
+                met = holds(residual, J, z, roundings)
+                if met.all() or (met | rounding_seen(function, z, residual, J)).all():
+                    break
         else:
-            guilty = names[int(np.argmax(np.abs(residual)))]
+            guilty = names[int(np.argmax(np.abs(residual) / equilibrated(J)[1]))]
             raise InconsistentInitialValues(
                 f"auxiliary variables and multipliers did not converge at t = {t:.9g}: {guilty} keeps a residual; "
                 "give better start values w0=, lam0="
@@ -322,7 +280,22 @@ class _Start:
         for kind, value in zip(parts, np.split(z, cuts), strict=True):
             if not (self.mode == "trust" and kind in self.known):
                 self.values[kind] = value.copy()
-        return rank == len(z)
+        return unique
+
+    def _must_not_contradict(self, unmet: np.ndarray, J: Matrix, z: np.ndarray, columns: np.ndarray) -> None:
+        """What is left of linearized equations whose matrix is singular must be small beside their terms.
+
+        Terms are taken with unknowns as large as the others are, in scaled units: in equilibrium accelerations are
+        nothing but rounding of forces.
+        """
+        terms = products(J, z + columns * (z / columns).max(initial=0))
+        if (np.abs(unmet) > CONTRADICTION * terms).any():
+            A, _ = equilibrated(J)
+            raise InconsistentInitialValues(
+                f"accelerations and multipliers cannot be determined at t = {self.t:.9g}: "
+                f"{null_space_names(A, self.equations['acceleration'])} contradict each other or leave the motion "
+                "undetermined (mass matrix, redundant constraints)."
+            )
 
     def _must_be_finite(self, residual: np.ndarray, J: np.ndarray) -> None:
         if np.isfinite(residual.sum() + J.sum()):

@@ -9,13 +9,26 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
+from dalembert.kept import Slot
 from dalembert.model.implicit import ImplicitDAE
 from dalembert.model.opaque import OpaqueEvaluator
+from dalembert.regularize.newton import (
+    ROUNDINGS,
+    equilibrated,
+    holds,
+    left_null_space,
+    minimum_norm_step,
+    rounding_seen,
+)
 
 if TYPE_CHECKING:
     from dalembert.model.graph import Graph
 
+FUNCTION: Slot[Callable] = Slot("start values of an implicit DAE", most=1)
 ITERATIONS = 60
+#: iterations after which it is asked whether residuals are rounding errors
+PATIENCE = 4
+#: derivatives by differences below this fraction of the largest count as zero
 SMALL = 1e-11
 
 
@@ -56,26 +69,42 @@ def implicit_start(
 
 
 def _newton(numbers, x0: np.ndarray, dx0: np.ndarray, free: np.ndarray):
-    """Solve for x' and the `free` part of x, with the smallest changes; returns also the worst equation, or None."""
+    """Solve for x' and the `free` part of x, with the smallest changes; returns also the worst equation, or None.
+
+    Iteration ends when all equations, and the derivatives of those without x', hold up to rounding of their terms, or
+    when their residuals are seen to be rounding errors.
+    """
+    n, k = len(x0), int(free.sum())
     x, dx = x0.copy(), dx0.copy()
-    n, k = len(x), int(free.sum())
-    for _ in range(ITERATIONS):
+
+    def equations(x: np.ndarray, dx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         F, F_x, F_dx, F_t, _ = numbers(x, dx)
-        U, S, _ = np.linalg.svd(F_dx)
-        N = U[:, int((1e-10 * max(S.max(initial=0.0), 1e-300) < S).sum()) :]
-        A = np.block([[F_x[:, free], F_dx], [np.zeros((N.shape[1], k)), N.T @ F_x]])
-        b = -np.concatenate([F, N.T @ (F_x @ dx + F_t)])
-        scale = np.abs(A).max(axis=1, initial=0)
-        scale[scale == 0] = 1
-        step = np.linalg.lstsq(A / scale[:, None], b / scale, rcond=1e-12)[0]
+        N = left_null_space(F_dx, 1e-10)
+        A = np.block([[F_x, F_dx], [np.zeros((N.shape[1], n)), N.T @ F_x]])
+        return np.concatenate([F, N.T @ (F_x @ dx + F_t)]), A
+
+    def function(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        b, A = equations(z[:n], z[n:])
+        return (b, A) if len(b) == len(met) else (np.full(len(met), np.nan), A)  # another null space: no comparison
+
+    moving = np.concatenate([free, np.ones(n, bool)])
+    b, A = equations(x, dx)
+    for iteration in range(ITERATIONS):
+        scaled, scale = equilibrated(A[:, moving])
+        step = minimum_norm_step(scaled, -b / scale)
         step = np.where(np.isfinite(step), step, 0.0)
         x[free] += step[:k]
         dx += step[k:]
-        reach = 1 + max(np.abs(x).max(), np.abs(dx).max())
-        if np.abs(step).max(initial=0) <= SMALL * reach:
-            left = np.abs(numbers(x, dx)[0]) / scale[:n]
-            return x, dx, None if left.max() <= 1e3 * SMALL * reach else int(np.argmax(left))
-    return x, dx, int(np.argmax(np.abs(numbers(x, dx)[0]) / scale[:n]))
+        b, A = equations(x, dx)
+        z = np.concatenate([x, dx])
+        met = holds(b, A, z, ROUNDINGS + np.sqrt(n))
+        if iteration >= PATIENCE and not met.all():
+            met |= rounding_seen(function, z, b, A)
+        if met.all():
+            return x, dx, None
+        if len(b) == len(scale) and iteration > PATIENCE and np.abs(step).max() == 0.0:
+            break  # what is left cannot be met
+    return x, dx, int(np.argmax((np.abs(b) / equilibrated(A)[1])[:n]))
 
 
 def _judge(model, kind: str, t: float, before: np.ndarray, after: np.ndarray, mode: str, rtol: float, atol: float):
@@ -104,11 +133,8 @@ def _evaluate(function: Callable, t: float, x: np.ndarray, dx: np.ndarray, theta
 
 def _function(model: ImplicitDAE) -> Callable:
     """F, F_x, F_x', F_t (with the inputs' rates), and which derivatives occur."""
-    with model.lock:
-        if "initial" not in model.cache:
-            traced = model.graph.functions["residual"].traced
-            model.cache["initial"] = _of_graph(model.graph) if traced else _by_differences(model.graph)
-        return model.cache["initial"]
+    make = _of_graph if model.graph.functions["residual"].traced else _by_differences
+    return model.kept.get(FUNCTION, None, lambda: make(model.graph))
 
 
 def _of_graph(graph: Graph) -> ca.Function:

@@ -6,10 +6,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
+from dalembert.kept import Slot
 from dalembert.model import QuasiLinearDAE
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.kinematics import first, jacobian
-from dalembert.regularize.newton import nearest_solution
+from dalembert.regularize.newton import equilibrated, left_null_space, minimum_norm_step, nearest_solution
+
+FUNCTION: Slot[tuple[PointFunction, NullSpace]] = Slot("start values of a quasi-linear DAE", most=1)
 
 
 def quasi_linear_start(
@@ -20,13 +23,11 @@ def quasi_linear_start(
     The algebraic equations are the combinations Nᵀ k = 0 with N the left null space of E(x0). The derivatives of
     variables that occur nowhere differentiated, and of DAEs of higher index, are the smallest that fit.
     """
-    function, theta = _function(model), model.theta(t)
+    (function, null_space), theta = _function(model), model.theta(t)
     E = function(t, {"x": x0}, theta)[0]
     if not np.isfinite(E).all():
         raise InconsistentInitialValues(f"the leading matrix is not finite at the start values, t = {t:.9g}")
-    U, S, _ = np.linalg.svd(E)
-    rank = int((1e-12 * S.max(initial=1e-300) < S).sum())
-    N = U[:, rank:]
+    N = null_space(E)
     x = x0 if mode == "trust" else _algebraic(model, function, t, theta, x0, E, N)
     change, weight = np.abs(x - x0), atol + rtol * np.abs(x0)
     worst = int(np.argmax(change / weight))
@@ -36,29 +37,46 @@ def quasi_linear_start(
             f'to change by {change[worst]:.3e}. Correct it, or let initial_values="correct" do it.'
         )
     E, k, k_x, _, h_x, k_t, h_t = function(t, {"x": x}, theta)
+    k, k_t, h_t = k.ravel(), k_t.ravel(), h_t.ravel()
     A = np.vstack([E, N.T @ k_x, h_x])
-    b = np.concatenate([k.ravel(), -N.T @ k_t.ravel(), -h_t.ravel()])
+    b = np.concatenate([k, -N.T @ k_t, -h_t])
     if not (np.isfinite(A).all() and np.isfinite(b).all()):
-        bad = int(np.argmax(~np.isfinite(k.ravel()))) if not np.isfinite(k).all() else None
+        bad = int(np.argmax(~np.isfinite(k))) if not np.isfinite(k).all() else None
         name = f"equation {bad + 1}" if bad is not None else "a derivative of the equations"
         raise InconsistentInitialValues(f"{name} is not finite at the start values, t = {t:.9g}; check the model there")
-    return x.copy(), np.linalg.lstsq(A, b, rcond=1e-12)[0]
+    # rows are equilibrated: equations have different units
+    A, scale = equilibrated(A)
+    return x.copy(), minimum_norm_step(A, b / scale)
 
 
-def _function(model: QuasiLinearDAE) -> PointFunction:
+class NullSpace:
+    """The left null space of E as columns; that of the last E is kept, since most are constant."""
+
+    def __init__(self) -> None:
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __call__(self, E: np.ndarray) -> np.ndarray:
+        last = self._last
+        if last is None or not np.array_equal(last[0], E):
+            last = self._last = (E.copy(), left_null_space(E, 1e-12))
+        return last[1]
+
+
+def _function(model: QuasiLinearDAE) -> tuple[PointFunction, NullSpace]:
     """E, k, k_x, h, h_x, and the partial derivatives of k and h by time."""
-    with model.lock:
-        if "initial" not in model.cache:
-            graph = model.graph
-            outputs = [graph.value("leading"), graph.value("rhs"), jacobian(graph, "rhs", "x")]
-            if model.n_constraints:
-                outputs += [graph.value("constraints"), jacobian(graph, "constraints", "x")]
-            else:
-                outputs += [ca.SX(0, 1), ca.SX(0, graph.size("x"))]
-            outputs.append(first(graph, "rhs", {}))
-            outputs.append(first(graph, "constraints", {}) if model.n_constraints else ca.SX(0, 1))
-            model.cache["initial"] = PointFunction(model, outputs)
-        return model.cache["initial"]
+    return model.kept.get(FUNCTION, None, lambda: (PointFunction(model, _outputs(model)), NullSpace()))
+
+
+def _outputs(model: QuasiLinearDAE) -> list[ca.SX]:
+    graph = model.graph
+    outputs = [graph.value("leading"), graph.value("rhs"), jacobian(graph, "rhs", "x")]
+    if model.n_constraints:
+        outputs += [graph.value("constraints"), jacobian(graph, "constraints", "x")]
+    else:
+        outputs += [ca.SX(0, 1), ca.SX(0, graph.size("x"))]
+    outputs.append(first(graph, "rhs", {}))
+    outputs.append(first(graph, "constraints", {}) if model.n_constraints else ca.SX(0, 1))
+    return outputs
 
 
 def _algebraic(

@@ -1,6 +1,9 @@
 """Nonlinear problems of consistent initial values: Newton's method with minimum-norm steps.
 
-Matrices are dense or, in large models, SciPy-sparse; what is done differently with those is in `sparse_steps`.
+Convergence is judged by residuals, equation by equation, and never by the absolute size of a step, so that units do not
+matter: an equation holds when its residual is what rounding makes of the terms J z that it is the sum of, or when it is
+seen to be nothing but rounding (`rounding_seen`). Matrices are dense or, in large models, SciPy-sparse; what is done
+differently with those is in `sparse_steps`.
 """
 
 from __future__ import annotations
@@ -12,8 +15,18 @@ import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
 
-ITERATIONS = 40
+ITERATIONS = 60
 UNIT = float(np.finfo(float).eps)
+#: an equation holds if its residual is at most so many units of rounding of |J| |z|
+ROUNDINGS = 8.0
+#: singular values below this fraction of the largest count as zero in steps of minimum norm
+RANK = 1e-12
+#: condition numbers, after scaling, from which a square matrix counts as singular
+LARGEST_CONDITION = 1e13
+#: parts of a displacement in which `rounding_seen` looks for a response
+PARTS = tuple(2.0**-k for k in range(6, 51, 6))
+#: sweeps over rows and columns when a matrix is scaled; each takes the root of what is left
+SCALINGS = 5
 
 #: a dense or a SciPy-sparse one
 Matrix = Any
@@ -24,29 +37,30 @@ Function = Callable[[np.ndarray], tuple[np.ndarray, Matrix]]
 def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], what: str, t: float) -> np.ndarray:
     """Solve residual(z) = 0, usually with fewer equations than unknowns, by the smallest corrections.
 
-    Steps are damped when the residual grows; iteration ends when they are lost in rounding. `names` name the
-    equations, `what` the unknowns, for the error that is raised when no solution is found.
+    Steps are damped when the residual grows. `names` name the equations, `what` the unknowns, for the error that is
+    raised when no solution is found. Values that satisfy the equations already are returned as they are.
     """
     residual, J = function(z)
-    before = np.inf
+    # where J loses rank in the solution (x² = 0), steps only halve the distance: rounding is never reached
+    nothing = UNIT**2 * np.abs(residual)
     for _ in range(ITERATIONS):
-        entries = J if isinstance(J, np.ndarray) else J.data
-        if not (np.isfinite(residual).all() and np.isfinite(entries).all()):
+        if not (np.isfinite(residual).all() and np.isfinite(entries(J)).all()):
             break
-        if (np.abs(residual) <= UNIT * _reach(J, z)).all():  # nothing but rounding is left
+        open_rows = ~(holds(residual, J, z) | (np.abs(residual) <= nothing))
+        if not open_rows.any():
             return z
-        step = _minimum_norm_step(J, -residual)
-        size, scale, norm = np.abs(step).max(initial=0.0), 1 + np.abs(z).max(initial=0.0), np.linalg.norm(residual)
-        # converged only if the linearized equations can be met: contradictory ones cannot
-        unmet = np.linalg.norm(J @ step + residual)
-        solvable = unmet <= 1e-8 * norm + 1e-13 * (1 + np.abs(entries).max(initial=0) * scale)
-        if solvable and (size <= 2 * UNIT * scale or (size <= 1e-12 * scale and size >= 0.5 * before)):
-            return z
-        damped = _damped_step(function, z, step, norm, accept_any=size <= 1e-8 * scale)
+        A, scale = equilibrated(J)
+        step = minimum_norm_step(A, -residual / scale)
+        damped = _damped_step(function, z, step, residual, scale, np.ones(len(scale), bool))
+        if damped is None:
+            # some equations may be as exact as they can be, while others are not
+            open_rows &= ~rounding_seen(function, z, residual, J)
+            if not open_rows.any():
+                return z
+            damped = _damped_step(function, z, step, residual, scale, open_rows)
         if damped is None:
             break
         z, residual, J = damped
-        before = size
     guilty = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
     raise InconsistentInitialValues(
         f"no consistent values of {what} were found near the given ones at t = {t:.9g}: {names[guilty]} keeps a "
@@ -54,7 +68,47 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
     )
 
 
-def _reach(J: Matrix, z: np.ndarray) -> np.ndarray:
+def holds(residual: np.ndarray, J: Matrix, z: np.ndarray, roundings: float = ROUNDINGS) -> np.ndarray:
+    """Which equations hold: their residuals are rounding errors of the terms of J z.
+
+    This is the componentwise backward error, which knows no units, neither of equations nor of unknowns. Unknowns that
+    vanish leave rounding of rounding, in proportion to the others.
+    """
+    unit = roundings * UNIT
+    return np.abs(residual) <= unit * products(J, np.abs(z) + unit * np.abs(z).max(initial=0))
+
+
+def rounding_seen(function: Function, z: np.ndarray, residual: np.ndarray, J: Matrix) -> np.ndarray:
+    """Which residuals are rounding errors, though |J| |z| does not tell (constants and inner terms are not seen there).
+
+    Parts of a displacement that ought to change a residual by its own size have to show in proportion: half of them at
+    least, for one size of the parts that is short enough for the equation to be straight and long enough to be noticed.
+    Where no part does, the displacement is swallowed by rounding, or what it changes is rounding.
+    """
+    A, scale = equilibrated(J)
+    squares = row_squares(A)
+    share = residual / scale / np.where(squares > 0, squares, 1.0)
+    seen = np.zeros(len(residual), bool)
+    for signs in (np.ones(len(share)), _signs(len(share))):  # opposite equations cancel in one of them
+        direction = A.T @ (signs * share)
+        expected = J @ direction
+        rough = np.abs(expected) >= 0.25 * np.abs(residual)
+        for part in PARTS:
+            changed = function(z + part * direction)[0] - residual
+            rough &= ~(np.abs(changed - part * expected) < 0.5 * part * np.abs(expected))
+        seen |= rough
+    return seen
+
+
+def _signs(n: int) -> np.ndarray:
+    return np.random.default_rng(n).choice([-1.0, 1.0], n)
+
+
+def entries(J: Matrix) -> np.ndarray:
+    return J if isinstance(J, np.ndarray) else J.data
+
+
+def products(J: Matrix, z: np.ndarray) -> np.ndarray:
     """|J| |z|: what the residuals of linear equations are the differences of."""
     if isinstance(J, np.ndarray):
         # a product with @ would let go of the interpreter: threads would queue up
@@ -62,21 +116,33 @@ def _reach(J: Matrix, z: np.ndarray) -> np.ndarray:
     return abs(J) @ np.abs(z)
 
 
-def _minimum_norm_step(J: Matrix, b: np.ndarray) -> np.ndarray:
-    if isinstance(J, np.ndarray):
-        return np.linalg.lstsq(J, b, rcond=1e-12)[0]
+def row_squares(A: Matrix) -> np.ndarray:
+    """Squared lengths of the rows."""
+    if isinstance(A, np.ndarray):
+        return (A * A).sum(axis=1)
+    return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+
+
+def minimum_norm_step(A: Matrix, b: np.ndarray) -> np.ndarray:
+    """The smallest x with A x = b, or the nearest to it; rows of A are equilibrated."""
+    if isinstance(A, np.ndarray):
+        return np.linalg.lstsq(A, b, rcond=RANK)[0]
     from dalembert.regularize.sparse_steps import minimum_norm
 
-    return minimum_norm(J, b)
+    return minimum_norm(A, b)
 
 
-def _damped_step(function: Function, z: np.ndarray, step: np.ndarray, norm: float, accept_any: bool):
+def _damped_step(
+    function: Function, z: np.ndarray, step: np.ndarray, residual: np.ndarray, scale: np.ndarray, rows: np.ndarray
+):
+    """The next point, its residual and Jacobian: the residual in these rows, scaled, must become smaller."""
+    norm = np.linalg.norm((residual / scale)[rows])
     damping = 1.0
     while damping > 1e-4:
         trial = z + damping * step
-        residual, J = function(trial)
-        if np.isfinite(residual).all() and (accept_any or np.linalg.norm(residual) <= norm * (1 - 0.1 * damping)):
-            return trial, residual, J
+        value, J = function(trial)
+        if np.isfinite(value).all() and np.linalg.norm((value / scale)[rows]) <= norm * (1 - 0.1 * damping):
+            return trial, value, J
         damping /= 2
     return None
 
@@ -96,22 +162,96 @@ def solve_or_least_squares(A: Matrix, b: np.ndarray) -> tuple[np.ndarray, int]:
     """A⁻¹ b and the rank of A; the minimum-norm least-squares solution if A is singular; NaN if A is not finite."""
     if not b.size:
         return b.copy(), 0
-    if not np.isfinite(A if isinstance(A, np.ndarray) else A.data).all():
+    if not np.isfinite(entries(A)).all():
         return np.full(len(b), np.nan), len(b)
-    if not isinstance(A, np.ndarray):
-        from dalembert.regularize.sparse_steps import solve_or_minimum_norm
+    square = decompose(A)
+    return square.solve(b), square.rank
 
-        return solve_or_minimum_norm(A, b)
-    # NumPy's inverse keeps hold of the interpreter where SciPy's factorizations let go of it: threads would queue up
-    try:
-        inverse = np.linalg.inv(A)
-    except np.linalg.LinAlgError:
-        inverse = None
-    if inverse is not None and np.abs(A).sum(axis=1).max() * np.abs(inverse).sum(axis=1).max() < 1e13:
-        x = (inverse * b).sum(axis=1)
-        return x + (inverse * (b - (A * x).sum(axis=1))).sum(axis=1), len(b)  # one refinement
-    step, _, rank, _ = np.linalg.lstsq(A, b, rcond=1e-13)
-    return step, int(rank)
+
+def decompose(A: Matrix) -> Any:
+    """Solver of A x = b with a square matrix of finite numbers: `Dense`, or the same for sparse ones."""
+    if isinstance(A, np.ndarray):
+        return Dense(A)
+    from dalembert.regularize.sparse_steps import Sparse
+
+    return Sparse(A)
+
+
+class Dense:
+    """A square matrix, its rank, and solutions.
+
+    The rank is that of A with scaled rows and columns, so that units do not matter. `columns` are the scales of the
+    unknowns.
+    """
+
+    def __init__(self, A: np.ndarray):
+        self.n = self.rank = len(A)
+        B, self._rows = equilibrated(A)
+        self.columns = column_scales(np.abs(B).max(axis=0, initial=0))
+        self._B = B * self.columns
+        # NumPy's inverse keeps hold of the interpreter where SciPy's factorizations let go: threads would queue up
+        try:
+            self._inverse = np.linalg.inv(self._B)
+            condition = np.abs(self._B).sum(axis=1).max() * np.abs(self._inverse).sum(axis=1).max()
+        except np.linalg.LinAlgError:
+            condition = np.inf
+        if not condition < LARGEST_CONDITION:
+            self._inverse = None
+            self._U, self._S, self._V = np.linalg.svd(self._B)
+            self.rank = int((self._S[0] / LARGEST_CONDITION < self._S).sum())
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """x with A x = b; if there is none, the smallest of those that come nearest."""
+        c = b / self._rows
+        if self._inverse is None:
+            return self._smallest(c)
+        y = (self._inverse * c).sum(axis=1)
+        return self.columns * (y + (self._inverse * (c - (self._B * y).sum(axis=1))).sum(axis=1))  # one refinement
+
+    def _smallest(self, c: np.ndarray) -> np.ndarray:
+        U, S, V, rank = self._U, self._S, self._V, self.rank
+        x = self.columns * (V[:rank].T @ ((U[:, :rank].T @ c) / S[:rank]))
+        if rank < self.n:  # smallest as the user counts, not as scaled
+            free, _ = np.linalg.qr(self.columns[:, None] * V[rank:].T)
+            for _ in range(2):  # once leaves rounding of what was taken away
+                x = x - free @ (free.T @ x)
+        return x
+
+    def spread(self, size: np.ndarray) -> np.ndarray:
+        """|A⁻¹| size: how far errors of these sizes in the equations can move the solution."""
+        if self._inverse is not None:
+            return self.columns * (np.abs(self._inverse) * (size / self._rows)).sum(axis=1)
+        rank = self.rank
+        inverse = self._V[:rank].T @ (self._U[:, :rank].T / self._S[:rank, None])
+        return self.columns * (np.abs(inverse) @ (size / self._rows))
+
+
+def column_scales(largest: np.ndarray) -> np.ndarray:
+    """Powers of two near the reciprocals of the largest entries: scaling with them rounds nothing."""
+    return np.exp2(-np.rint(np.log2(np.where(largest > 0, largest, 1.0))))
+
+
+def scales(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Powers of two for rows and columns that bring the largest entries of all of them near one."""
+    rows, columns = np.ones(len(A)), np.ones(A.shape[1])
+    size = np.abs(A)
+    for _ in range(SCALINGS):
+        r, c = _near_root(size.max(axis=1, initial=0)), _near_root(size.max(axis=0, initial=0))
+        rows, columns, size = rows * r, columns * c, size * r[:, None] * c
+    return rows, columns
+
+
+def _near_root(largest: np.ndarray) -> np.ndarray:
+    """A power of two near 1/√largest; 1 for zero."""
+    return np.exp2(-np.rint(0.5 * np.log2(np.where(largest > 0, largest, 1.0))))
+
+
+def left_null_space(A: np.ndarray, rank: float) -> np.ndarray:
+    """Columns of length one that span it; singular values below `rank` × the largest, of A scaled, count as zero."""
+    rows, columns = scales(A)
+    U, S, _ = np.linalg.svd(A * rows[:, None] * columns)
+    N = U[:, int((rank * S.max(initial=1e-300) < S).sum()) :] * rows[:, None]
+    return N / np.sqrt((N * N).sum(axis=0))
 
 
 def null_space_names(A: Matrix, names: Sequence[str]) -> str:

@@ -24,7 +24,9 @@ References
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -35,6 +37,18 @@ from dalembert.model import EquationsOfMotion
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
 from dalembert.regularize.system import System, places
+
+
+@dataclass(frozen=True)
+class ConstraintBlock:
+    """Constraints that are solved for some unknowns, those of the blocks before them being known."""
+
+    rows: np.ndarray  # of the residual
+    unknowns: np.ndarray
+    own: np.ndarray  # for each unknown the row of its own differential equation, or −1
+    splits: bool  # leaves directions free; otherwise it determines its unknowns, and redundancy their smallest values
+    directs: bool = False  # free multipliers are integrated along its rows
+    level: str = ""  # for messages: constraints are redundant on …
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,26 @@ class Blocks:
     P: np.ndarray  # p alone
     multipliers: np.ndarray  # λ and μ
     partitioned: bool  # p' = v, holonomic constraints alone, and neither w nor multipliers in forces and dynamics
+    selector: str = ""  # "image" where no differential equation belongs to an unknown; otherwise as the options say
+
+    @cached_property
+    def constraints(self) -> tuple[ConstraintBlock, ...]:
+        """In the order in which they are solved."""
+        own_z = np.full(len(self.Z), -1)
+        own_z[np.isin(self.Z, self.P)] = self.kinematic
+        of_z = ConstraintBlock(
+            self.F3, self.Z, own_z, splits=True,
+            level="position level, or the contact-point equations do not determine s",
+        )  # fmt: skip
+        of_v = ConstraintBlock(
+            self.F2, self.V, self.dynamic, splits=True, directs=bool(np.isin(self.free, self.multipliers).any()),
+            level="velocity level, or invariants follow from them",
+        )  # fmt: skip
+        of_y = ConstraintBlock(
+            self.F1, self.Y, np.full(len(self.Y), -1), splits=False,
+            level="acceleration level, or the auxiliary equations do not determine w",
+        )  # fmt: skip
+        return of_z, of_v, of_y
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +149,20 @@ def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
     moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.changing)
     if ca.depends_on(M, moving) or graph.externals_in(M):
         return False
-    values = np.array(ca.Function("M", [graph.theta], [M])(model.theta(0.0)), float)
-    scale = np.sqrt(np.abs(np.diag(values)))
+    values = ca.Function("M", [graph.theta], [M])(model.theta(0.0))
+    scale = np.sqrt(np.abs(np.array(ca.diag(values), float).ravel()))
     if (scale == 0).any():
         return True
-    return bool(np.linalg.cond(values / np.outer(scale, scale)) > 1e12)
+    # singular values block by block: one matrix of all bodies would be far too large
+    largest = smallest = 1.0  # of blocks of size one
+    _, order, offsets = values.sparsity().scc()
+    for start, stop in itertools.pairwise(offsets):
+        if stop - start > 1:
+            at = order[start:stop]
+            block = np.array(values[at, at], float) / np.outer(scale[at], scale[at])
+            singular = np.linalg.svd(block, compute_uv=False)
+            largest, smallest = max(largest, singular[0]), min(smallest, singular[-1])
+    return not largest <= 1e12 * smallest
 
 
 def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) -> ProjectedSystem:

@@ -15,12 +15,14 @@ import warnings
 
 import numpy as np
 from scipy.sparse import bmat, csc_matrix, diags, eye
-from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, SuperLU, onenormest, splu
+from scipy.sparse.linalg import MatrixRankWarning, SuperLU, splu
+
+from dalembert.regularize.newton import LARGEST_CONDITION, column_scales
 
 #: δ, in units of the largest row of J Jᵀ
 REGULARIZATION = 1e-12
-#: condition numbers beyond this count as singular
-LARGEST_CONDITION = 1e13
+#: random signs with which the effect of errors is sampled
+SAMPLES = 3
 
 
 def _regularized(J: csc_matrix) -> SuperLU:
@@ -53,25 +55,62 @@ def equilibrated(J: csc_matrix) -> tuple[csc_matrix, np.ndarray]:
     return csc_matrix(diags(1 / scale) @ J), scale
 
 
-def solve_or_minimum_norm(A: csc_matrix, b: np.ndarray) -> tuple[np.ndarray, int]:
-    """A⁻¹ b and the number of rows; if A is singular, the minimum-norm solution and a smaller number."""
-    n = len(b)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", MatrixRankWarning)
-            factors = splu(A)
-    except (RuntimeError, MatrixRankWarning):
-        factors = None
-    if factors is not None and _condition(A, factors) < LARGEST_CONDITION:
-        x = factors.solve(b)
-        return x + factors.solve(b - A @ x), n  # one refinement
-    return minimum_norm(A, b), n - 1
+class Sparse:
+    """As `newton.Dense`, for a sparse matrix: rank n, or n − 1 for every smaller one."""
+
+    def __init__(self, A: csc_matrix):
+        self.n = A.shape[0]
+        self._A, self._rows = equilibrated(A)
+        self.columns = column_scales(abs(self._A).max(axis=0).toarray().ravel())
+        self._B = csc_matrix(self._A @ diags(self.columns))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", MatrixRankWarning)
+                self._factors = splu(self._B)
+        except (RuntimeError, MatrixRankWarning):
+            self._factors = None
+        if self._factors is not None and not _condition(self._B, self._factors) < LARGEST_CONDITION:
+            self._factors = None
+        self.rank = self.n if self._factors is not None else self.n - 1
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """x with A x = b; if there is none, the smallest of those that come nearest."""
+        c = b / self._rows
+        if self._factors is None:
+            return minimum_norm(self._A, c)
+        y = self._factors.solve(c)
+        return self.columns * (y + self._factors.solve(c - self._B @ y))  # one refinement
+
+    def spread(self, size: np.ndarray) -> np.ndarray:
+        """|A⁻¹| size, about: what errors of these sizes with random signs do to the solution, a few times."""
+        found, size = np.zeros(self.n), size / self._rows
+        for signs in np.random.default_rng(0).choice([-1.0, 1.0], (SAMPLES, self.n)):
+            if self._factors is None:
+                moved = minimum_norm(self._A, signs * size)
+            else:
+                moved = self.columns * self._factors.solve(signs * size)
+            found = np.maximum(found, np.abs(moved))
+        return found
 
 
 def _condition(A: csc_matrix, factors: SuperLU) -> float:
-    """An estimate in the 1-norm."""
-    inverse = LinearOperator(A.shape, matvec=factors.solve, rmatvec=lambda v: factors.solve(v, "T"), dtype=float)
-    return float(abs(A).sum(axis=0).max() * onenormest(inverse))
+    """An estimate in the 1-norm, by Hager's ascent: the maximum of |A⁻¹ x| over the corners of the unit sphere."""
+    n = A.shape[0]
+    x, norm = np.full(n, 1 / n), 0.0
+    for _ in range(5):
+        y = factors.solve(x)
+        if not np.abs(y).sum() > norm:
+            break
+        norm = np.abs(y).sum()
+        ascent = factors.solve(np.where(y < 0, -1.0, 1.0), "T")
+        k = int(np.argmax(np.abs(ascent)))
+        if not np.abs(ascent[k]) > ascent @ x:
+            break
+        x = np.zeros(n)
+        x[k] = 1.0
+    # where all of that is misled by cancellation
+    y = factors.solve(np.where(np.arange(n) % 2, -1.0, 1.0) * (1 + np.arange(n) / max(n - 1, 1)))
+    return float(abs(A).sum(axis=0).max() * max(norm, 2 * np.abs(y).sum() / (3 * n)))
 
 
 def left_null_weights(A: csc_matrix) -> np.ndarray:

@@ -61,7 +61,7 @@ def _from_array(kind: str, names: tuple[str, ...], given: Any, out: np.ndarray, 
         listed = f": {', '.join(names)}" if names else ""
         faults.append(f"{kind}0 has {array.size} values; the model has {len(names)}{listed}")
         return
-    for name, number in zip(names, array, strict=True):
-        if not np.isfinite(number):
-            faults.append(f"{kind}0: the start value of '{name}' is {number}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        faults.extend(f"{kind}0: the start value of '{names[i]}' is {array[i]}" for i in np.flatnonzero(~finite))
     out[:] = array

@@ -14,7 +14,7 @@ from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import consistent_initial_values
-from dalembert.simulation.arguments import positive, time_span, tolerance_arrays
+from dalembert.simulation.arguments import positive, time_span, tolerances_for
 from dalembert.simulation.hybrid import Actions, Transition
 from dalembert.simulation.output import Output, Sampling
 from dalembert.solution import Solution
@@ -125,7 +125,7 @@ def simulate(
     clock = [time.perf_counter()]
     form = options.formulate(model)
     clock.append(time.perf_counter())
-    tolerances = tolerance_arrays(form.variables, rtol, atol)
+    tolerances = tolerances_for(form, rtol, atol)
     sampling = Sampling(t_eval, t0, t1, form)
     step_limit = positive("max_step", max_step) or np.inf
     first = positive("first_step", first_step)

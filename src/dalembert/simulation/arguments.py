@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import OptionError
+from dalembert.kept import Slot
 from dalembert.model.namespace import explain_unknown
+from dalembert.regularize.form import Form
 from dalembert.solvers.method import Tolerances
 
 #: steps below this overflow in the methods' matrices
@@ -41,7 +43,18 @@ def positive(name: str, value: Any) -> float | None:
     return number
 
 
-def tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Tolerances:
+#: pairs of numbers as tolerances, which many runs have in common
+TOLERANCES: Slot[Tolerances] = Slot("tolerances", most=16)
+
+
+def tolerances_for(form: Form, rtol: Any, atol: Any) -> Tolerances:
+    """One relative and one absolute tolerance for each unknown."""
+    if type(rtol) is float and type(atol) is float:
+        return form.kept.get(TOLERANCES, (rtol, atol), lambda: _tolerance_arrays(form.variables, rtol, atol))
+    return _tolerance_arrays(form.variables, rtol, atol)
+
+
+def _tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Tolerances:
     smallest = 1e-14
     arrays = []
     for name, given, default, least in (("rtol", rtol, 1e-6, smallest), ("atol", atol, 1e-8, 0.0)):
@@ -69,6 +82,7 @@ def tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Toleranc
         if not (np.isfinite(array).all() and (array > least).all()):
             bad = int(np.argmax(~(np.isfinite(array) & (array > least))))
             raise OptionError(f"{name} = {array[bad]} for '{variables[bad]}' must be finite and greater than {least:g}")
+        array.flags.writeable = False  # runs share them
         arrays.append(array)
     return Tolerances(*arrays)
 

@@ -67,6 +67,7 @@ class Loop:
         state = "finished" if finished_by is None else f"terminated by event '{finished_by}'"
         solution = recorder.solution(state, f"reached t = {recorder.reached:.9g}")
         self.segments.release()
+        recorder.finish()
         return solution
 
     def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:

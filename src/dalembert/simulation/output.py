@@ -88,11 +88,14 @@ class Output(Options):
         return f"Output({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
 
+EVERY_STEP = Output()
+
+
 class Sampling:
     """The output times of one run: known from the start, or found step by step; and the columns that are kept."""
 
     def __init__(self, wanted: Any, t0: float, t1: float, form: Form):
-        output = wanted if isinstance(wanted, Output) else Output(times=wanted)
+        output = wanted if isinstance(wanted, Output) else EVERY_STEP if wanted is None else Output(times=wanted)
         self.t0, self.t1 = t0, t1
         self.direction = 1.0 if t1 >= t0 else -1.0
         self.per_step, self.max_spacing = output.per_step, output.max_spacing

@@ -14,7 +14,7 @@ from dalembert.regularize import InitialValues
 from dalembert.simulation.output import Sampling
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
-from dalembert.solution import EventLog, Occurrence, SegmentInfo, Solution, Statistics, Trace, Trajectory
+from dalembert.solution import EventLog, Occurrence, Profile, SegmentInfo, Solution, Statistics, Trace, Trajectory
 from dalembert.solvers.status import ATTEMPT
 
 if TYPE_CHECKING:
@@ -113,6 +113,10 @@ class Recorder:
             Occurrence(t=float(t), name=self.event_names[number], number=number, direction=direction, state=state)
         )
 
+    def finish(self) -> None:
+        """Nothing more will come: let go what a result does not need."""
+        self.segment = self.bar = self.monitor = None
+
     def report(self) -> None:
         """Progress bar and checkpoint."""
         if self.bar is not None:
@@ -125,21 +129,30 @@ class Recorder:
 
     def solution(self, status: str, message: str) -> Solution:
         """Everything up to now."""
-        sampling, counters = self.sampling, self.segment.stepper.counters
-        slices, names = sampling.layout(self.form)
-        trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
-        solution = Solution(
-            model=self.model, method=self.method, formulation=self.form.formulation, slices=slices, names=names,
-            trajectory=trajectory, stats=Statistics(**counters, seconds=time.perf_counter() - self._begun),
-            events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
-            parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
-            partial=sampling.columns is not None, segments=self._segments,
-            profile=profile(self.monitor, self.preparation) if self.monitor is not None else None,
-            trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
-        )  # fmt: skip
-        if self.checkpoint is not None and status != "running":
+        counters, seconds = self.segment.stepper.counters, time.perf_counter() - self._begun
+        measured = profile(self.monitor, self.preparation) if self.monitor is not None else None
+        if status == "running":  # the recorder goes on
+            return Solution(**self._content(status, message, counters, seconds, measured))
+        solution = Solution.later(lambda: self._content(status, message, counters, seconds, measured))
+        if self.checkpoint is not None:
             solution.save(self.checkpoint)
         return solution
+
+    def _content(
+        self, status: str, message: str, counters: dict[str, int], seconds: float, measured: Profile | None
+    ) -> dict[str, Any]:
+        """The arguments of a `Solution`."""
+        sampling = self.sampling
+        slices, names = sampling.layout(self.form)
+        trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
+        return dict(
+            model=self.model, method=self.method, formulation=self.form.formulation, slices=slices, names=names,
+            trajectory=trajectory, stats=Statistics(**counters, seconds=seconds),
+            events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
+            parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
+            partial=sampling.columns is not None, segments=self._segments, profile=measured,
+            trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
+        )  # fmt: skip
 
     def _trajectory(self, n: int) -> tuple[Trajectory, np.ndarray | None]:
         sampling = self.sampling

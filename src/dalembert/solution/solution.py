@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ NEEDED = {level: FUNCTIONS[function].reads for level, function in RESIDUALS.item
 
 #: the vectors whose equations are the rows of a residual, where constraints can be released
 ROWS = {"position": ("s", "lam"), "velocity": ("lam", "mu"), "acceleration": ("lam", "mu")}
+
+_COMPLETING = threading.RLock()
 
 
 class Solution(StateView):
@@ -130,6 +133,28 @@ class Solution(StateView):
         self.initial = dict(initial or {})
         self.profile = profile
         self.trace = trace
+
+    @classmethod
+    def later(cls, content: Callable[[], dict[str, Any]]) -> Solution:
+        """A result that is put together when somebody looks at it; `content` gives the arguments."""
+        solution = cls.__new__(cls)
+        solution.__dict__["_content"] = content
+        return solution
+
+    def __getattr__(self, name: str) -> Any:
+        self._complete()
+        return object.__getattribute__(self, name)  # or its AttributeError, which says what a vector lacks
+
+    def _complete(self) -> None:
+        with _COMPLETING:
+            content = self.__dict__.get("_content")
+            if content is not None:
+                self.__init__(**content())
+                del self.__dict__["_content"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._complete()
+        return self.__dict__
 
     @property
     def success(self) -> bool:

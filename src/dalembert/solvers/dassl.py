@@ -11,13 +11,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from dalembert.errors import ModelError
+from dalembert.linalg.protocol import LinearSolver
+from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.bdf.options import BdfOptions
@@ -79,11 +80,16 @@ class Dassl(BdfOptions):
             raise ModelError(f"the mass matrix of model '{model.name}' is singular: form='explicit' needs its inverse")
         return system.explicit()
 
-    def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
+    def algebra(self, compiled: CompiledSystem, solver: LinearSolver) -> Memory:
+        if isinstance(solver, Sparse):
+            from dalembert.solvers.bdf.sparse import sparse_algebra
+
+            return sparse_algebra(compiled, solver.threshold)
+        from dalembert.solvers.bdf.dense import dense_algebra
+
+        return dense_algebra(compiled)
+
+    def driver(self) -> type[BdfStepper]:
         from dalembert.solvers.bdf.stepper import BdfStepper
 
-        if sparse:
-            from dalembert.solvers.bdf.sparse import sparse_algebra as build
-        else:
-            from dalembert.solvers.bdf.dense import dense_algebra as build
-        return build, BdfStepper
+        return BdfStepper

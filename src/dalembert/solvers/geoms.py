@@ -18,6 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.kept import Slot
+from dalembert.linalg.null_space import CONSTRAINTS, DIFFERENTIAL, NullSpace
+from dalembert.linalg.protocol import PROJECTED, LinearSolver, ProjectedPattern, check_solver
+from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import projected
 from dalembert.solvers.method import RunSpec, one_of, require
@@ -25,6 +29,7 @@ from dalembert.solvers.radau.options import RadauOptions
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
+    from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import ProjectedSystem
     from dalembert.solvers.radau.control import Control
     from dalembert.solvers.radau.stepper import RadauStepper
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 FORMULATIONS = ("strangeness-free", "index1")
 #: residuals of constraints need not be corrected below this fraction of the absolute tolerance
 CORRECTED = 1e-3
+#: unknowns from which sparse factors are quicker
+LARGE = 128
 ALGEBRAS: Slot[Memory] = Slot("linear algebras of GEOMS", most=8)
 
 
@@ -49,8 +56,9 @@ class Geoms(RadauOptions):
 
     formulation: str = "strangeness-free"  # or "index1": without the constraints on acceleration level
     invariants: str = "project"  # accepted points onto the model's invariants; "impose" them on the stages; "ignore"
-    algebraic: str = "lu"  # constraints by "lu" with full pivoting, pivoted "qr", or "svd" (redundant constraints)
-    differential: str = "lu"  # the rest by "lu" or "qr"
+    linear_solver: LinearSolver = AUTO  # `NullSpace(...)` or `Dense()`, `Sparse()`, or what the size asks for
+    algebraic: str = "lu"  # short for NullSpace(constraints=...): "lu", "qr", or "svd" (redundant constraints)
+    differential: str = "lu"  # short for NullSpace(differential=...): "lu" or "qr"
     selector: str = "every"  # selectors with every Jacobian, or "adaptive": kept while the pivots stay
     corrections: int = 3  # of the constraints at accepted points at most, where Newton's method left enough of them
     singular: str = "stop"  # at singular positions, or "step over" isolated ones on the branch of the motion
@@ -65,14 +73,29 @@ class Geoms(RadauOptions):
         if isinstance(self.invariants, bool):
             object.__setattr__(self, "invariants", "project" if self.invariants else "ignore")
         one_of("invariants", self.invariants, ("project", "impose", "ignore"))
-        one_of("algebraic", self.algebraic, ("lu", "qr", "svd"))
-        one_of("differential", self.differential, ("lu", "qr"))
+        one_of("algebraic", self.algebraic, CONSTRAINTS)
+        one_of("differential", self.differential, DIFFERENTIAL)
+        check_solver("Geoms", self.linear_solver, PROJECTED)
+        self._take_null_space()
         one_of("selector", self.selector, ("every", "adaptive"))
         one_of("singular", self.singular, ("stop", "step over"))
         one_of("scaling", self.scaling, ("rows", "step", "none"))
         one_of("accelerations", self.accelerations, ("auto", "eliminated", "unknown"))
         require(self.corrections >= 0, f"corrections={self.corrections} must not be negative")
         require(0 < self.rank_threshold < 1, f"rank_threshold={self.rank_threshold} must lie between 0 and 1")
+
+    def _take_null_space(self) -> None:
+        """`algebraic` and `differential` are what a `NullSpace` says; both may be given only if they agree."""
+        solver = self.linear_solver
+        if not isinstance(solver, NullSpace):
+            return
+        for short, name in (("algebraic", "constraints"), ("differential", "differential")):
+            told, asked = getattr(self, short), getattr(solver, name)
+            require(
+                told in (type(self).__dataclass_fields__[short].default, asked),
+                f"{short}={told!r} contradicts linear_solver={solver!r}: give one of them",
+            )
+            object.__setattr__(self, short, asked)
 
     def formulate(self, model: Model) -> ProjectedSystem:
         """The formulation this method integrates."""
@@ -84,13 +107,8 @@ class Geoms(RadauOptions):
 
         compiled = compile_system(form)
         with announce():
-            from dalembert.solvers.radau import partitioned, projected
-            from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
-
-            way = partitioned if partitioned.applies_to(form, self) else projected
-            kernels = addresses(way)
-        algebra = form.kept.get(ALGEBRAS, self, lambda: way.algebra(compiled, self, kernels))
+        algebra = form.kept.get(ALGEBRAS, self, lambda: self.linear_solver.build(self._pattern(compiled)))
         return ProjectedStepper(self, compiled, algebra)
 
     def control(self, spec: RunSpec) -> Control:
@@ -99,3 +117,40 @@ class Geoms(RadauOptions):
         redundant = self.algebraic == "svd"
         corrected = 0.0 if redundant else CORRECTED * float(np.min(spec.tolerances.atol))
         return super().control(spec, self.corrections, corrected, self.corrections > 0 and not redundant)
+
+    def _pattern(self, compiled: CompiledSystem) -> ProjectedPattern:
+        """What the linear solver is asked for."""
+
+        def make(solver: LinearSolver) -> Memory:
+            from dalembert.compile.kernel import announce
+
+            with announce():
+                from dalembert.solvers.radau import bordered, partitioned, projected
+                from dalembert.solvers.radau.kernels import addresses
+
+                if isinstance(solver, Sparse):
+                    return bordered.algebra(compiled, addresses(bordered), solver.threshold, self.rank_threshold)
+                way = partitioned if partitioned.applies_to(compiled.system, self) else projected
+                return way.algebra(compiled, self, addresses(way))
+
+        n = compiled.system.n
+        nonzeros = len(compiled.jacobian_pattern[0]) + len(compiled.leading_pattern[0])
+        return ProjectedPattern(
+            n=n, nonzeros=nonzeros, condensed=n, large=LARGE, make=make, dense_only=self._dense_only(compiled.system)
+        )
+
+    def _dense_only(self, system: ProjectedSystem) -> str:
+        """What asks for dense blocks, in words; empty if nothing does."""
+        blocks = system.blocks
+        for name, only in (("algebraic", "lu"), ("differential", "lu"), ("selector", "every"), ("scaling", "rows")):
+            if getattr(self, name) != only:
+                return f"{name}={getattr(self, name)!r} asks for dense blocks"
+        if blocks.selector:
+            return "its selectors need a basis of the null space, which is dense"
+        if self.singular != "stop":
+            return f"singular={self.singular!r} needs the singular values of dense blocks"
+        if len(blocks.F4):
+            return "accepted points are projected onto invariants along a basis of the null space, which is dense"
+        if np.isin(blocks.free, blocks.multipliers).any() and len(blocks.F2) > len(blocks.multipliers):
+            return "formulation='index1' with imposed invariants needs selectors of its own"
+        return ""

@@ -87,8 +87,8 @@ class ImplicitStepper(KernelStepper):
         algebra.set(own=algebra.address, state=state.address)
         self.differences.set(
             residual=int(ports.residual), jacobian=int(ports.jacobian), theta=ports.theta.ctypes.data,
-            now=ports.theta[self.model.theta_layout.inputs].ctypes.data, stage=int(state.record[0]["stage"]),
-            nonzeros=int(algebra.record[0]["nonzeros"]),
+            now=ports.theta[self.model.theta_layout.inputs].ctypes.data, stage=state.address_in("stage"),
+            nonzeros=algebra.address_in("nonzeros"),
         )  # fmt: skip
         state.set(differences=self.differences.address)
 

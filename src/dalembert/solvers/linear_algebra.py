@@ -1,24 +1,19 @@
-"""The option `linear_algebra=` of implicit methods: dense or sparse iteration matrices."""
+"""The iteration matrices of implicit methods, as what the option `linear_solver=` is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dalembert.linalg.protocol import IterationPattern, LinearSolver
+
 if TYPE_CHECKING:
+    from dalembert.compile.memory import Memory
     from dalembert.compile.system import CompiledSystem
 
-LINEAR_ALGEBRAS = ("auto", "dense", "sparse")
-#: nonzeros in a row up to which sparse factors are quicker, if the matrix is large
-FEW = 12
 
-
-def takes_sparse(option: str, compiled: CompiledSystem, large: int) -> bool:
-    """Whether to take sparse factors: as the option says, or if the matrix has at least `large` rows and few nonzeros.
-
-    `large` counts the rows that are left for dense factors, after the elimination of p' = v.
-    """
-    if option != "auto":
-        return option == "sparse"
+def iteration_pattern(compiled: CompiledSystem, large: int, make: Callable[[LinearSolver], Memory]) -> IterationPattern:
+    """σ E − J of a compiled system; sparse factors are quicker from `large` rows on, `make` builds the record."""
     n = compiled.system.n
     nonzeros = len(compiled.jacobian_pattern[0]) + len(compiled.leading_pattern[0])
-    return n - len(compiled.eliminable) >= large and nonzeros <= FEW * n
+    return IterationPattern(n=n, nonzeros=nonzeros, condensed=n - len(compiled.eliminable), large=large, make=make)

@@ -33,7 +33,7 @@ class Tolerances:
         return Tolerances(*(np.where(places >= 0, array[places], array.min()) for array in (self.rtol, self.atol)))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RunSpec:
     """What a stepper is told about one run, besides the form and the options of the method."""
 
@@ -44,6 +44,16 @@ class RunSpec:
     events: Port | None = None
     samples: int = 1  # points of each step at which event functions are looked at
     trace: bool = False  # keep a row for each attempted step
+
+    def is_like(self, other: RunSpec) -> bool:
+        """Whether both mean the same objects and limits."""
+        return (
+            self.model is other.model
+            and self.tolerances is other.tolerances
+            and self.events is other.events
+            and (self.max_step, self.max_steps, self.samples) == (other.max_step, other.max_steps, other.samples)
+            and self.trace == other.trace
+        )
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
+from dalembert.linalg.protocol import LinearSolver
+from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.bdf.options import BdfOptions
@@ -65,11 +66,16 @@ class Odassl(BdfOptions):
             raise ModelError(f"model '{model.name}' has no {what}, so nothing is overdetermined. Take Dassl.")
         return system.stacked()
 
-    def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
+    def algebra(self, compiled: CompiledSystem, solver: LinearSolver) -> Memory:
+        if isinstance(solver, Sparse):
+            from dalembert.solvers.bdf.bordered import bordered_algebra
+
+            return bordered_algebra(compiled, solver.threshold)
+        from dalembert.solvers.bdf.overdetermined import overdetermined_algebra
+
+        return overdetermined_algebra(compiled)
+
+    def driver(self) -> type[BdfStepper]:
         from dalembert.solvers.bdf.stepper import OverdeterminedStepper
 
-        if sparse:
-            from dalembert.solvers.bdf.bordered import bordered_algebra as build
-        else:
-            from dalembert.solvers.bdf.overdetermined import overdetermined_algebra as build
-        return build, OverdeterminedStepper
+        return OverdeterminedStepper

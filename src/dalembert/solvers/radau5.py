@@ -12,18 +12,23 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
 from dalembert.kept import Slot
+from dalembert.linalg.protocol import ITERATION, LinearSolver, check_solver
+from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
-from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
+from dalembert.solvers.linear_algebra import iteration_pattern
 from dalembert.solvers.method import one_of
 from dalembert.solvers.radau.options import RadauOptions
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
+    from dalembert.compile.system import CompiledSystem
     from dalembert.regularize import System
     from dalembert.solvers.radau.stepper import RadauStepper
 
@@ -49,12 +54,12 @@ class Radau5(RadauOptions):
     formulation: str = "ggl"  # "index1", "index2", "index3", "ggl" or "baumgarte"
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
-    linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
+    linear_solver: LinearSolver = AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, or what the size asks for
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
-        one_of("linear_algebra", self.linear_algebra, LINEAR_ALGEBRAS)
+        check_solver("Radau5", self.linear_solver, ITERATION)
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
@@ -74,15 +79,21 @@ class Radau5(RadauOptions):
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(form)
-        large = takes_sparse(self.linear_algebra, compiled, LARGE)
+        pattern = iteration_pattern(compiled, LARGE, partial(_algebra, compiled))
         with announce():
-            from dalembert.solvers.radau.kernels import addresses
             from dalembert.solvers.radau.stepper import RadauStepper
-
-            if large:
-                from dalembert.solvers.radau import sparse as way
-            else:
-                from dalembert.solvers.radau import dense as way
-            kernels = addresses(way)
-        algebra = form.kept.get(ALGEBRAS, large, lambda: way.algebra(compiled, kernels))
+        algebra = form.kept.get(ALGEBRAS, self.linear_solver, lambda: self.linear_solver.build(pattern))
         return RadauStepper(self, compiled, algebra)
+
+
+def _algebra(compiled: CompiledSystem, solver: LinearSolver) -> Memory:
+    """The record of the linear algebra that the solver stands for."""
+    from dalembert.compile.kernel import announce
+
+    with announce():
+        from dalembert.solvers.radau import dense, sparse
+        from dalembert.solvers.radau.kernels import addresses
+
+        if isinstance(solver, Sparse):
+            return sparse.algebra(compiled, addresses(sparse), solver.threshold)
+        return dense.algebra(compiled, addresses(dense))

@@ -28,6 +28,9 @@ _IN_A_ROW = {
     Status.EVALUATION_FAILURES: ("evaluation_failures", "met a function that cannot be evaluated"),
 }
 
+#: bytes of records up to which their contents at the beginning of a run are remembered for the next one
+REMEMBERED = 1 << 20
+
 
 class KernelStepper:
     """A method at work, all of which is in records. It is made once for a form, and prepared for every run.
@@ -55,9 +58,21 @@ class KernelStepper:
         self._seen_by: tuple[Port | None, int] | None = None  # whom the scan was made for
         self._monitor: Monitor | None = None
         self.on_release: Callable[[], None] | None = None
+        self.spec: RunSpec | None = None
+        self._trace: Memory | None = None
+        self._attempts: list[np.ndarray] = []
+        self._begun: list[tuple[np.ndarray, np.ndarray]] = []  # memory, and what was in it when `spec` was prepared
 
     def prepare(self, spec: RunSpec) -> None:
         """Begin a run: records as if they were new, parameters and tolerances of this one."""
+        self.buffer.used[0] = 0
+        self._attempts.clear()
+        if self._trace is not None:
+            self._trace.set(used=0)
+        if self._begun and spec.is_like(self.spec):
+            for memory, contents in self._begun:
+                memory[:] = contents
+            return
         for name, pristine in self._pristine.items():
             getattr(self, name).become(pristine)
         model = spec.model
@@ -72,18 +87,19 @@ class KernelStepper:
             theta=self._theta,
             n_fixed=model.theta_layout.n_fixed,
         )
-        self.buffer.used[0] = 0
         if self._seen_by != (spec.events, spec.samples):
             self.scan = new_scan(self.form, spec.events, spec.samples)
             self._seen_by = (spec.events, spec.samples)
-        self._attempts: list[np.ndarray] = []
         self._trace = new_trace() if spec.trace else None
         if self._trace is not None:
             self.state.set(trace=self._trace.address)
         self.link(spec)
+        memories = [self._theta, *(getattr(self, name).memory for name in self._pristine)]
+        small = sum(memory.nbytes for memory in memories) <= REMEMBERED
+        self._begun = [(memory, memory.copy()) for memory in memories] if small else []
 
     def set_discrete(self, model: Model) -> None:
-        self.model = model
+        self.model, self._begun = model, []
         fixed = model.theta_layout.fixed
         self._theta[fixed] = model.theta()[fixed]
 
@@ -188,6 +204,7 @@ class KernelStepper:
         raise NotImplementedError
 
     def watch(self) -> Monitor:
+        self._begun = []  # addresses in the records change
         self._monitor = Monitor(self.watched(), len(Phase))
         self.watch_by(self._monitor)
         return self._monitor

@@ -35,7 +35,7 @@ class Recursive(LinearSolver):
 
         return find_tree(pattern)
 
-    def build(self, pattern: SaddlePattern) -> Memory:
+    def saddle_memory(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce
 
         tree = self.tree(pattern)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from dalembert.linalg.bodies.recursive import Recursive
 from dalembert.linalg.bodies.tree import find_tree
+from dalembert.linalg.protocol import ITERATION, PROJECTED, SADDLE, IterationPattern, Pattern
 from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.dense import Dense
-from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
+from dalembert.linalg.saddle.solver import LinearSolver
 from dalembert.linalg.saddle.sparse import Sparse
-
-if TYPE_CHECKING:
-    from dalembert.compile.memory import Memory
 
 LONGEST = 2000  # operations that are compiled in a moment
 SMALL = 20  # unknowns: nothing but compiled code beats Dense by much
@@ -25,8 +23,13 @@ SPARSE_SHARE = 0.25  # of nonzeros
 class Auto(LinearSolver):
     """Compiled or Dense for small systems, Recursive for large trees, Sparse for the rest; `choose` tells."""
 
-    def choose(self, pattern: SaddlePattern) -> LinearSolver:
-        """The solver for a pattern."""
+    kinds: ClassVar[tuple[str, ...]] = (SADDLE, ITERATION, PROJECTED)
+
+    def choose(self, pattern: Pattern) -> LinearSolver:
+        """The solver for a pattern: of iteration matrices Dense or Sparse, by size."""
+        if isinstance(pattern, IterationPattern):
+            sparse = Sparse()
+            return sparse if pattern.prefers_sparse and not sparse.obstacle(pattern) else Dense()
         quick = Compiled(longest=LONGEST)
         if not quick.obstacle(pattern):
             return quick
@@ -36,9 +39,6 @@ class Auto(LinearSolver):
         if not tree.cut and tree.largest <= LARGE_BLOCK:
             return Recursive()
         return Sparse() if len(pattern.entries()[0]) <= SPARSE_SHARE * pattern.n**2 else Dense()
-
-    def build(self, pattern: SaddlePattern) -> Memory:
-        return self.choose(pattern).build(pattern)
 
 
 AUTO = Auto()

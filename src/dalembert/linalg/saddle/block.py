@@ -20,7 +20,7 @@ class Block(LinearSolver):
     pivoting chooses which coordinates depend on the others.
     """
 
-    def build(self, pattern: SaddlePattern) -> Memory:
+    def saddle_memory(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce
 
         with announce():

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import OptionError
 from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
 from dalembert.options import require
 
@@ -37,18 +36,17 @@ class Compiled(LinearSolver):
         self.coerce_numbers()
         require(self.longest > 0, f"longest={self.longest} must be positive")
 
-    def build(self, pattern: SaddlePattern) -> Memory:
+    def saddle_memory(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce
 
-        reason = self.obstacle(pattern)
-        if reason:
-            raise OptionError(f"Compiled() cannot treat this system: {reason}; use Dense() or Sparse()")
         with announce():
             from dalembert.linalg.saddle.compiled_kernels import compiled_memory
         return compiled_memory(self, pattern)
 
     def obstacle(self, pattern: SaddlePattern) -> str:
         """Why this solver is not for the pattern; empty if it is."""
+        if pattern.kind not in self.kinds:
+            return super().obstacle(pattern)
         if pattern.n > LARGEST:
             return f"it has more than {LARGEST} unknowns"
         elimination = Elimination(pattern, self.longest)

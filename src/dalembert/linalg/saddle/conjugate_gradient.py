@@ -38,7 +38,7 @@ class ConjugateGradient(LinearSolver):
         require(self.iterations >= 1, f"iterations={self.iterations} must be at least 1")
         check_storage(self.mass, self.constraint)
 
-    def build(self, pattern: SaddlePattern) -> Memory:
+    def saddle_memory(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce
         from dalembert.linalg.saddle.storage import mass_blocks
 

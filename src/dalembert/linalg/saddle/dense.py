@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from dalembert.linalg.protocol import ITERATION, PROJECTED, SADDLE
 from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 class Dense(LinearSolver):
     """LU factorization of the full matrix: for every system, best for small ones (some 30 unknowns)."""
 
-    def build(self, pattern: SaddlePattern) -> Memory:
+    kinds: ClassVar[tuple[str, ...]] = (SADDLE, ITERATION, PROJECTED)
+
+    def saddle_memory(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce
 
         with announce():

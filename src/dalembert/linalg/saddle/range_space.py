@@ -28,7 +28,7 @@ class RangeSpace(LinearSolver):
     def __post_init__(self) -> None:
         check_storage(self.mass, self.constraint)
 
-    def build(self, pattern: SaddlePattern) -> Memory:
+    def saddle_memory(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce
         from dalembert.linalg.saddle.storage import mass_blocks
 

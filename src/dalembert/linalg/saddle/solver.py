@@ -7,22 +7,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.options import Options
-
-if TYPE_CHECKING:
-    from dalembert.compile.memory import Memory
+from dalembert.linalg.protocol import SADDLE, LinearSolver, Pattern  # noqa: F401
 
 Entries = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class SaddlePattern:
+class SaddlePattern(Pattern):
     """Where M, G and U have nonzeros: rows and columns, in the order in which their values will come."""
+
+    kind: ClassVar[str] = SADDLE
 
     n_v: int
     n_lam: int
@@ -85,21 +84,3 @@ def _entries(name: str, pair: Entries, shape: tuple[int, int], faults: list[str]
     elif rows.size and (min(rows.min(), columns.min()) < 0 or rows.max() >= shape[0] or columns.max() >= shape[1]):
         faults.append(f"entries of {name} lie outside of its shape {shape[0]} × {shape[1]}")
     return rows, columns
-
-
-class LinearSolver(Options):
-    """Base of the solvers' options: frozen dataclasses."""
-
-    def build(self, pattern: SaddlePattern) -> Memory:
-        """The record for kernels; see `saddle`. Raises OptionError if this solver cannot treat the pattern."""
-        raise NotImplementedError
-
-    def explain(self, memory: Memory, code: int) -> str:
-        """Why a factorization failed, in words, from the values that are still in `memory`."""
-        from dalembert.linalg.saddle.diagnosis import diagnose
-
-        return diagnose(memory, code)
-
-    def weakness(self, memory: Memory, code: int) -> str:
-        """Words for a failure although the matrix is regular."""
-        return f"{type(self).__name__} could not factor it; use Dense() or Sparse()"

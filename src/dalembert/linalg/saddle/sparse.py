@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dalembert.linalg.protocol import ITERATION, PROJECTED, SADDLE, Pattern, ProjectedPattern
 from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
 from dalembert.options import require
 
@@ -25,13 +26,19 @@ if TYPE_CHECKING:
 class Sparse(LinearSolver):
     """Sparse LU factorization: for large systems of any topology."""
 
+    kinds: ClassVar[tuple[str, ...]] = (SADDLE, ITERATION, PROJECTED)
+
     threshold: float = 1e-3  # pivots may fall to this fraction of their column before rows are chosen anew
 
     def __post_init__(self) -> None:
         self.coerce_numbers()
         require(0 < self.threshold <= 0.1, f"threshold={self.threshold} must lie between 0 and 0.1")
 
-    def build(self, pattern: SaddlePattern) -> Memory:
+    def obstacle(self, pattern: Pattern) -> str:
+        """Why this solver is not for the pattern; empty if it is."""
+        return pattern.dense_only if isinstance(pattern, ProjectedPattern) else super().obstacle(pattern)
+
+    def saddle_memory(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce
 
         with announce():
@@ -45,9 +52,11 @@ def column_order(start: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     from scipy.sparse.csgraph import reverse_cuthill_mckee, structural_rank
     from scipy.sparse.linalg import splu
 
+    if n == 0:
+        return np.zeros(0, np.int64)
     values = np.random.default_rng(0).uniform(1.0, 2.0, len(rows))
     A = sp.csc_matrix((values, rows, start), shape=(n, n))
-    if n > 0 and structural_rank(A) == n:
+    if structural_rank(A) == n:
         with contextlib.suppress(RuntimeError):  # these values are singular
             return np.argsort(splu(A, permc_spec="COLAMD").perm_c)
     return reverse_cuthill_mckee(sp.csr_matrix(A + A.T), symmetric_mode=True)  # no solution: `factor` will say why

@@ -22,7 +22,7 @@ def require_symmetric(name: str, pattern: SaddlePattern) -> None:
 class Symmetric(LinearSolver):
     """LDLᵀ factorization of the full matrix (LAPACK): for U = G."""
 
-    def build(self, pattern: SaddlePattern) -> Memory:
+    def saddle_memory(self, pattern: SaddlePattern) -> Memory:
         from dalembert.compile.kernel import announce
 
         require_symmetric("Symmetric", pattern)

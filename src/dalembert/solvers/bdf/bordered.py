@@ -30,8 +30,8 @@ ALGEBRA = layout(
 _at = member(ALGEBRA)
 
 
-def bordered_algebra(compiled) -> Memory:
-    """Set up for a compiled stacked system."""
+def bordered_algebra(compiled, threshold: float) -> Memory:
+    """Set up for a compiled stacked system; `threshold` is that of `Sparse`."""
     n, rows_all = compiled.system.n, len(compiled.system.equations)
     rows, columns = sparse.entries(compiled)
     n_j = len(compiled.jacobian_pattern[0])
@@ -40,7 +40,8 @@ def bordered_algebra(compiled) -> Memory:
         h_in.setdefault(int(columns[k]), []).append(k)
     products = [(k, q) for k in range(n_j, len(rows)) for q in h_in.get(int(columns[k]), ())]
     e, h = (np.array([pair[i] for pair in products], np.int64) for i in range(2))
-    lu, to = new_sparse_lu(np.concatenate([rows, rows[e]]), np.concatenate([columns, rows[h]]), rows_all)
+    all_rows, all_columns = np.concatenate([rows, rows[e]]), np.concatenate([columns, rows[h]])
+    lu, to = new_sparse_lu(all_rows, all_columns, rows_all, threshold=threshold)
     return Memory(
         ALGEBRA,
         dict(

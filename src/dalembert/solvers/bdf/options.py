@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dalembert.kept import Slot
+from dalembert.linalg.protocol import ITERATION, LinearSolver, check_solver
+from dalembert.linalg.saddle.auto import AUTO
 from dalembert.model import Model
 from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
-from dalembert.solvers.linear_algebra import LINEAR_ALGEBRAS, takes_sparse
+from dalembert.solvers.linear_algebra import iteration_pattern
 from dalembert.solvers.method import MethodOptions, one_of, require
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class BdfOptions(MethodOptions):
     newton_iterations: int = 4  # at most
     newton_limit: float = 0.33  # convergence test, as a fraction of the tolerance
     jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
-    linear_algebra: str = "auto"  # "dense", "sparse", or what the size asks for
+    linear_solver: LinearSolver = AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, or what the size asks for
     matrix_range: float | None = None  # keep the matrix while c changes by less than (1 + range)/(1 − range); default:
     # 0 where a new one costs no differences, otherwise 0.25 as in DASSL
 
@@ -45,7 +47,7 @@ class BdfOptions(MethodOptions):
         self.coerce_numbers()
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
         one_of("algebraic_errors", self.algebraic_errors, ALGEBRAIC_ERRORS)
-        one_of("linear_algebra", self.linear_algebra, LINEAR_ALGEBRAS)
+        check_solver(type(self).__name__, self.linear_solver, ITERATION)
         require(1 <= self.max_order <= 5, f"max_order={self.max_order} must be between 1 and 5")
         require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
         require(self.newton_limit > 0, f"newton_limit={self.newton_limit} must be positive")
@@ -69,8 +71,12 @@ class BdfOptions(MethodOptions):
         """The formulation this method integrates."""
         raise NotImplementedError
 
-    def parts(self, sparse: bool) -> tuple[Callable[[CompiledSystem], Memory], type[BdfStepper]]:
-        """What builds the linear algebra, and what drives the kernel."""
+    def algebra(self, compiled: CompiledSystem, solver: LinearSolver) -> Memory:
+        """The record of the linear algebra that the solver, Dense or Sparse, stands for."""
+        raise NotImplementedError
+
+    def driver(self) -> type[BdfStepper]:
+        """What drives the kernel."""
         raise NotImplementedError
 
     def new_stepper(self, form: System, model: Model) -> BdfStepper:
@@ -78,8 +84,9 @@ class BdfOptions(MethodOptions):
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(form)
-        sparse = takes_sparse(self.linear_algebra, compiled, LARGE)
+        pattern = iteration_pattern(compiled, LARGE, partial(self.algebra, compiled))
         with announce():
-            build, run = self.parts(sparse)
-        algebra = form.kept.get(ALGEBRAS, (type(self), sparse), lambda: build(compiled))
+            run = self.driver()
+            key = type(self), self.linear_solver
+            algebra = form.kept.get(ALGEBRAS, key, lambda: self.linear_solver.build(pattern))
         return run(self, compiled, algebra)

@@ -25,10 +25,10 @@ ALGEBRA = layout(
 _at = member(ALGEBRA)
 
 
-def sparse_algebra(compiled) -> Memory:
-    """Set up for a compiled system."""
+def sparse_algebra(compiled, threshold: float) -> Memory:
+    """Set up for a compiled system; `threshold` is that of `Sparse`."""
     rows, columns = sparse.entries(compiled)
-    lu, to = new_sparse_lu(rows, columns, compiled.system.n)
+    lu, to = new_sparse_lu(rows, columns, compiled.system.n, threshold=threshold)
     return Memory(
         ALGEBRA,
         dict(

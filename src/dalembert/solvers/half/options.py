@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dalembert.errors import ModelError, OptionError
+from dalembert.errors import ModelError
+from dalembert.linalg.protocol import SADDLE, LinearSolver, check_solver
 from dalembert.linalg.saddle.auto import AUTO
-from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
+from dalembert.linalg.saddle.solver import SaddlePattern
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
@@ -52,8 +53,7 @@ class HalfExplicitOptions(MethodOptions):
         self.coerce_numbers()
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
         one_of("projection", self.projection, PROJECTIONS)
-        if not isinstance(self.linear_solver, LinearSolver):
-            raise OptionError(f"linear_solver={self.linear_solver!r} must be a solver such as Dense()")
+        check_solver(type(self).__name__, self.linear_solver, SADDLE)
         require(self.projection_every >= 1, f"projection_every={self.projection_every} must be at least 1")
         require(self.projection_limit > 0, f"projection_limit={self.projection_limit} must be positive")
         limit = self.drift_limit

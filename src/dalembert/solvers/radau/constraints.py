@@ -1,17 +1,22 @@
-"""The constraint blocks of GEOMS: ranks, particular solutions, the basis of the null space.
+"""Constraint blocks: ranks, particular solutions, the basis of the null space.
 
-Unknowns y | free | v | z, constraints F1(y, free, v, z), F2(v, z), F3(z) with square ∂F1/∂y and wide ∂F2/∂v, ∂F3/∂z:
-they are solved for z, then v, then y.
+Each block is a set of equations that determine or restrict some unknowns, those of the blocks before it being known;
+they stand in a chain of records in the order in which they are solved. Which equations and unknowns these are is data
+(`regularize.projected.ConstraintBlock`). In the equations of motion the unknowns are y | free | v | z, and the chain is
+F3(z), F2(v, z), F1(y, free, v, z) with wide ∂F3/∂z, ∂F2/∂v, which leave directions free (`splits`), and square ∂F1/∂y.
 """
 
+import numpy as np
+
 from dalembert.compile.kernel import device
-from dalembert.compile.memory import imat, ivec, mat, vec
+from dalembert.compile.memory import Memory, imat, ivec, layout, mat, member, vec
 from dalembert.linalg.factors.blocks import (
     SVD,
     block_at,
     clear,
     decompose_block,
     factor_block,
+    new_block,
     solve_block,
     solve_block3,
     solve_block_many,
@@ -27,6 +32,64 @@ NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR = range(
 #: when the smallest singular value or pivot of the position constraints falls below this fraction of what it was at the
 #: start, a singular position that is to be stepped over is near
 ANNOUNCED = 0.03
+
+CONSTRAINT = layout(
+    arrays=[
+        "next",  # the constraint that is solved after this one, or 0
+        "block",
+        "rows", "unknowns",
+        "own",  # place of an unknown's own equation among the differential ones, or −1
+        "a", "f",  # nonzeros: place in the port's output, local row, local column (a: dense block) or variable
+        "kept",  # pivots for which the selectors were computed: 1 for dependent variables
+        "rhs", "rhs3",
+    ],
+    wholes=[
+        "n_rows", "n_unknowns", "n_a", "n_f",
+        "splits",  # leaves directions free; otherwise it determines its unknowns
+        "directs",  # free multipliers select along its rows: they are kept in la.G
+        "first", "null",  # columns of the null space that belong to it
+        "rank",  # at the first decomposition; −1 before
+        "fault",  # what la.trouble becomes where rank is missing
+    ],
+)  # fmt: skip
+constraint_at = member(CONSTRAINT)
+
+
+def new_constraints(blocks, in_d: np.ndarray, pattern: tuple[np.ndarray, np.ndarray], m: int, n: int) -> Memory:
+    """The chain for the constraints of `Blocks`, in a system of m equations and n unknowns; `in_d` places differential
+    equations, `pattern` is that of ∂F/∂x."""
+    rows, columns = pattern
+    chain: Memory | int = 0
+    last = len(blocks.constraints)
+    for number, each in reversed(list(enumerate(blocks.constraints))):
+        in_rows, in_unknowns = places(each.rows, m), places(each.unknowns, n)
+        own = np.full(len(each.unknowns), -1)
+        own[each.own >= 0] = in_d[each.own[each.own >= 0]]
+        mine, inside = in_rows[rows] >= 0, in_unknowns[columns] >= 0
+        a, f = np.flatnonzero(mine & inside), np.flatnonzero(mine & ~inside)
+        entries = dict(
+            a=np.ascontiguousarray([a, in_rows[rows[a]], in_unknowns[columns[a]]], dtype=np.int64),
+            f=np.ascontiguousarray([f, in_rows[rows[f]], columns[f]], dtype=np.int64),
+        )
+        r, c = len(each.rows), len(each.unknowns)
+        chain = Memory(
+            CONSTRAINT,
+            dict(
+                next=chain, block=new_block(r, c), rows=np.ascontiguousarray(each.rows, np.int64),
+                unknowns=np.ascontiguousarray(each.unknowns, np.int64), own=own.astype(np.int64), **entries,
+                kept=np.full(c, -1), rhs=np.zeros(r), rhs3=np.zeros((r, 3)), n_rows=r, n_unknowns=c, n_a=len(a),
+                n_f=len(f), splits=int(each.splits), directs=int(each.directs), first=0, null=0, rank=-1,
+                fault=last - number,
+            ),
+        )  # fmt: skip
+    return chain
+
+
+def places(members: np.ndarray, size: int) -> np.ndarray:
+    """Of each of `size` things its place among the members, or −1."""
+    out = np.full(size, -1)
+    out[members] = np.arange(len(members))
+    return out
 
 
 @device
@@ -72,39 +135,59 @@ def is_near(la, block):
 
 @device
 def decompose_constraints(la):
-    """Scatter the Jacobian into the three blocks, decompose them, check their ranks. Returns whether all is well."""
-    b1, b2, b3 = block_at(la.b1), block_at(la.b2), block_at(la.b3)
-    scatter(la, la.a1, la.n_a1, b1)
-    scatter(la, la.a2, la.n_a2, b2)
-    scatter(la, la.a3, la.n_a3, b3)
-    G, A2 = mat(la.G, la.n_2, la.n_V), mat(b2.A, la.n_2, la.n_V)
-    for i in range(la.n_2):
-        for j in range(la.n_V):
-            G[i, j] = A2[i, j]
-    rank3 = decompose_constraint(la, b3)
-    rank2 = decompose_constraint(la, b2)
-    rank1 = decompose_constraint(la, b1)
-    missing1, missing2, missing3 = la.n_1 - rank1, la.n_2 - rank2, la.n_3 - rank3
+    """Scatter the Jacobian into the blocks, decompose them, check their ranks. Returns whether all is well."""
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        block = block_at(own.block)
+        scatter(la, own.a, own.n_a, block)
+        if own.directs == 1:
+            G, A = mat(la.G, own.n_rows, own.n_unknowns), mat(block.A, own.n_rows, own.n_unknowns)
+            for i in range(own.n_rows):
+                for j in range(own.n_unknowns):
+                    G[i, j] = A[i, j]
+        decompose_constraint(la, block)
+        at = own.next
     la.trouble = NONE
-    if is_near(la, b3):
+    if is_near(la, block_at(constraint_at(la.chain).block)):
         return False
-    if la.algebraic != SVD:
-        if missing3 > 0:
-            la.trouble = DEFICIENT_3
-        elif missing2 > 0:
-            la.trouble = DEFICIENT_2
-        elif missing1 > 0:
-            la.trouble = DEFICIENT_1
-        return la.trouble == NONE
-    changed = la.rank1 >= 0 and (la.rank1 != rank1 or la.rank2 != rank2 or la.rank3 != rank3)
-    if changed:
-        la.trouble = CHANGED
-        return False
-    if la.n_1 > 0 and (missing1 != missing2 or missing3 > missing2):
-        la.trouble = NOT_UNIFORM
-        return False
-    if la.rank1 < 0:
-        la.rank1, la.rank2, la.rank3 = rank1, rank2, rank3
+    if la.algebraic == SVD:
+        return has_old_ranks(la)
+    at = la.chain
+    while at != 0 and la.trouble == NONE:
+        own = constraint_at(at)
+        if block_at(own.block).rank < own.n_rows:
+            la.trouble = own.fault
+        at = own.next
+    return la.trouble == NONE
+
+
+@device
+def has_old_ranks(la):
+    """Redundant constraints must stay what they were, and be the same ones on all levels."""
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        if own.rank >= 0 and own.rank != block_at(own.block).rank:
+            la.trouble = CHANGED
+            return False
+        at = own.next
+    if la.levels == 1:
+        third = constraint_at(la.chain)
+        second = constraint_at(third.next)
+        first = constraint_at(second.next)
+        missing1 = first.n_rows - block_at(first.block).rank
+        missing2 = second.n_rows - block_at(second.block).rank
+        missing3 = third.n_rows - block_at(third.block).rank
+        if first.n_rows > 0 and (missing1 != missing2 or missing3 > missing2):
+            la.trouble = NOT_UNIFORM
+            return False
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        own.rank = block_at(own.block).rank
+        at = own.next
+    la.rank3 = constraint_at(la.chain).rank
     return True
 
 
@@ -123,35 +206,45 @@ def negative_product(la, entries, count, X, rows, out):
 
 @device
 def null_space(la):
-    """X: unit vectors of free variables, null space of F2, null space of F3; then what F2 and F1 add to them."""
-    b1, b2, b3 = block_at(la.b1), block_at(la.b2), block_at(la.b3)
+    """X: unit vectors of free variables, then the null space of each block, the last one's first; then what the blocks
+    after it add to them."""
     most = la.n_most
     X, rhs, part = mat(la.X, la.n, most), mat(la.many, la.n, most), mat(la.part_many, la.n, most)
-    free, V, Z, Y = ivec(la.free, la.n_free), ivec(la.V, la.n_V), ivec(la.Z, la.n_Z), ivec(la.Y, la.n_Y)
-    K2, K3 = mat(b2.K, la.n_V, la.n_V), mat(b3.K, la.n_Z, la.n_Z)
-    null2, null3 = la.n_V - b2.rank, la.n_Z - b3.rank
-    la.n_f = la.n_free + null2 + null3
+    free = ivec(la.free, la.n_free)
+    la.n_f = la.n_free
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        own.null = own.n_unknowns - block_at(own.block).rank if own.splits == 1 else 0
+        la.n_f += own.null
+        at = own.next
     for i in range(la.n):
         for c in range(la.n_f):
             X[i, c] = 0.0
     for c in range(la.n_free):
         X[free[c], c] = 1.0
-    for j in range(la.n_V):
-        for c in range(null2):
-            X[V[j], la.n_free + c] = K2[j, c]
-    for j in range(la.n_Z):
-        for c in range(null3):
-            X[Z[j], la.n_free + null2 + c] = K3[j, c]
-    negative_product(la, la.f2, la.n_f2, X, la.n_2, rhs)
-    solve_block_many(b2, la.algebraic, rhs, part, la.n_f)
-    for j in range(la.n_V):
-        for c in range(la.n_f):
-            X[V[j], c] += part[j, c]
-    negative_product(la, la.f1, la.n_f1, X, la.n_1, rhs)
-    solve_block_many(b1, la.algebraic, rhs, part, la.n_f)
-    for j in range(la.n_Y):
-        for c in range(la.n_f):
-            X[Y[j], c] = part[j, c]
+    end = la.n_f
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        own.first = end - own.null
+        end = own.first
+        K, unknowns = mat(block_at(own.block).K, own.n_unknowns, own.n_unknowns), ivec(own.unknowns, own.n_unknowns)
+        for j in range(own.n_unknowns):
+            for c in range(own.null):
+                X[unknowns[j], own.first + c] = K[j, c]
+        at = own.next
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        if own.n_f > 0:
+            negative_product(la, own.f, own.n_f, X, own.n_rows, rhs)
+            solve_block_many(block_at(own.block), la.algebraic, rhs, part, la.n_f)
+            unknowns = ivec(own.unknowns, own.n_unknowns)
+            for j in range(own.n_unknowns):
+                for c in range(la.n_f):
+                    X[unknowns[j], c] += part[j, c]
+        at = own.next
 
 
 @device
@@ -163,32 +256,22 @@ def subtract_products(la, entries, count, x, out):
 
 
 @device
-def set_part(block, kind, rhs, variables, count, part, x):
-    """x[variables] = solution of a block."""
-    solve_block(block, kind, rhs, part)
-    for j in range(count):
-        x[variables[j]] = part[j]
-
-
-@device
 def particular(la, R, x):
-    """X0: constraint rows solved for the dependent variables, F3, then F2, then F1."""
-    part = vec(la.part, max(la.n_Y, la.n_V, la.n_Z))
-    rhs1, rhs2, rhs3 = vec(la.rhs1, la.n_1), vec(la.rhs2, la.n_2), vec(la.rhs3, la.n_3)
-    c1, c2, c3 = ivec(la.c1_row, la.n_1), ivec(la.c2_row, la.n_2), ivec(la.c3_row, la.n_3)
+    """X0: the constraint rows solved for the dependent variables, block after block."""
+    part = vec(la.part, la.n_part)
     for i in range(la.n):
         x[i] = 0.0
-    for i in range(la.n_3):
-        rhs3[i] = -R[c3[i]]
-    set_part(block_at(la.b3), la.algebraic, rhs3, ivec(la.Z, la.n_Z), la.n_Z, part, x)
-    for i in range(la.n_2):
-        rhs2[i] = -R[c2[i]]
-    subtract_products(la, la.f2, la.n_f2, x, rhs2)
-    set_part(block_at(la.b2), la.algebraic, rhs2, ivec(la.V, la.n_V), la.n_V, part, x)
-    for i in range(la.n_1):
-        rhs1[i] = -R[c1[i]]
-    subtract_products(la, la.f1, la.n_f1, x, rhs1)
-    set_part(block_at(la.b1), la.algebraic, rhs1, ivec(la.Y, la.n_Y), la.n_Y, part, x)
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        rhs, rows, unknowns = vec(own.rhs, own.n_rows), ivec(own.rows, own.n_rows), ivec(own.unknowns, own.n_unknowns)
+        for i in range(own.n_rows):
+            rhs[i] = -R[rows[i]]
+        subtract_products(la, own.f, own.n_f, x, rhs)
+        solve_block(block_at(own.block), la.algebraic, rhs, part)
+        for j in range(own.n_unknowns):
+            x[unknowns[j]] = part[j]
+        at = own.next
 
 
 @device
@@ -217,13 +300,13 @@ def negative_rows3(la, R, rows, count, entries, n_entries, x, out):
 @device
 def particular3(la, R, x):
     """`particular` for three columns: the constraint blocks are real, so complex systems pass through them in parts."""
-    part = mat(la.part3, max(la.n_Y, la.n_V, la.n_Z), 3)
-    rhs1, rhs2, rhs3 = mat(la.rhs1_3, la.n_1, 3), mat(la.rhs2_3, la.n_2, 3), mat(la.rhs3_3, la.n_3, 3)
+    part = mat(la.part3, la.n_part, 3)
     for i in range(la.n):
         x[i, 0], x[i, 1], x[i, 2] = 0.0, 0.0, 0.0
-    negative_rows3(la, R, ivec(la.c3_row, la.n_3), la.n_3, la.f2, 0, x, rhs3)
-    solve_part3(block_at(la.b3), la.algebraic, rhs3, ivec(la.Z, la.n_Z), la.n_Z, part, x)
-    negative_rows3(la, R, ivec(la.c2_row, la.n_2), la.n_2, la.f2, la.n_f2, x, rhs2)
-    solve_part3(block_at(la.b2), la.algebraic, rhs2, ivec(la.V, la.n_V), la.n_V, part, x)
-    negative_rows3(la, R, ivec(la.c1_row, la.n_1), la.n_1, la.f1, la.n_f1, x, rhs1)
-    solve_part3(block_at(la.b1), la.algebraic, rhs1, ivec(la.Y, la.n_Y), la.n_Y, part, x)
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        rhs = mat(own.rhs3, own.n_rows, 3)
+        negative_rows3(la, R, ivec(own.rows, own.n_rows), own.n_rows, own.f, own.n_f, x, rhs)
+        solve_part3(block_at(own.block), la.algebraic, rhs, ivec(own.unknowns, own.n_unknowns), own.n_unknowns, part, x)
+        at = own.next

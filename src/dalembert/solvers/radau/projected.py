@@ -1,8 +1,8 @@
 """Linear algebra of GEOMS: the constraint blocks are decomposed once per Jacobian, only the small rest per step size.
 
-Unknowns y | free | v | z, constraints F1(y, free, v, z), F2(v, z), F3(z) with square ∂F1/∂y and wide ∂F2/∂v, ∂F3/∂z.
-For any right-hand side R every increment is Δx = X0 + X y_f: X0 solves the constraint rows (z, then v, then y), X is
-the basis of their null space, carried through the same three blocks. What remains,
+Constraints stand in blocks that are solved one after another, each for some of the unknowns (`constraints.py`). For any
+right-hand side R every increment is Δx = X0 + X y_f: X0 solves the constraint rows, X is the basis of their null space,
+carried through the same blocks. What remains,
 
     (σ S E X − S J X) y_f = S (R − (σ E − J) X0),
 
@@ -21,37 +21,36 @@ from dalembert.solvers.radau.constraints import (
     NONE,
     SCALINGS,
     decompose_constraints,
+    new_constraints,
     null_space,
     particular,
     particular3,
+    places,
     set_row_factor,
 )
-from dalembert.solvers.radau.selectors import ADAPTIVE, EVERY, choose_selectors, select
+from dalembert.solvers.radau.selectors import ADAPTIVE, EVERY, IMAGE, choose_selectors, select
 from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 from dalembert.solvers.status import Count
 
-TRIPLETS = ("a1", "a2", "a3", "f1", "f2", "f4", "jd", "ed")
+TRIPLETS = ("f4", "jd", "ed")
 ALGEBRA = layout(
     arrays=[
         *LINEAR_ALGEBRA,
-        # rows and columns of the blocks
+        "chain",  # the constraint blocks
         "d_row",  # kinematic, dynamic and force-element equations
-        "c1_row", "c2_row", "c3_row", "c4_row", "Y", "free", "V", "Z",
-        "p_of_z",  # place of z_j among the kinematic equations, or −1 for contact points
+        "c4_row", "free",
         "multiplier_of_free",  # row of F2 belonging to a free multiplier, or −1
         "element_of_free",  # place of a free variable's own differential equation, or −1
-        # nonzeros in three rows: place in the port's output, local row, local column (a: dense blocks) or variable
+        # nonzeros in three rows: place in the port's output, local row, variable
         *TRIPLETS,
         # work space
-        "b1", "b2", "b3",
-        "G",  # ∂F2/∂v before it is decomposed
+        "G",  # ∂F2/∂v before it is decomposed, if free multipliers ask for it
         "X", "EX", "JX", "many", "part_many",
         "S", "SEX", "SJX", "real", "real_pivots", "cr", "ci", "complex_pivots",
         "real_block", "complex_block",  # QR of the differential part; complex systems as real ones of twice the size
-        "rhs1", "rhs2", "rhs3", "part", "rd", "y", "yr", "yi", "double_rhs", "double_solution",
-        "rhs1_3", "rhs2_3", "rhs3_3", "part3", "rd3",  # the same for three columns
+        "part", "rd", "y", "yr", "yi", "double_rhs", "double_solution",
+        "part3", "rd3",  # the same for three columns
         "EI", "gram", "gram_pivots", "rhs4",  # projection onto invariants: their derivatives along X
-        "kept_v", "kept_z",  # pivots for which the selectors were computed: 1 for dependent variables
     ],
     reals=[
         "threshold", "row_factor", "gamma", "alpha", "beta",
@@ -59,13 +58,15 @@ ALGEBRA = layout(
         "reference",  # the smallest value at the start
     ],
     wholes=[
-        "algebraic", "differential", "strategy",  # LU, QR, SVD; LU, QR; EVERY, ADAPTIVE
+        "algebraic", "differential", "strategy",  # LU, QR, SVD; LU, QR; EVERY, ADAPTIVE, IMAGE
         "scaling",  # BY_ROWS, BY_STEP or NOT_SCALED
-        "n", "n_rows", "n_d", "n_kinematic", "n_1", "n_2", "n_3", "n_4", "n_Y", "n_free", "n_V", "n_Z", "n_most",
+        "n", "n_rows", "n_d", "n_4", "n_free", "n_part", "n_most",
+        "levels",  # the blocks are the same constraints on three levels
         "n_nonzeros",
         *(f"n_{name}" for name in TRIPLETS),
         "n_f",  # size of the differential part
-        "have_selectors", "rank1", "rank2", "rank3",  # −1 before the first decomposition
+        "have_selectors",
+        "rank3",  # of the first block, if constraints may be redundant; −1 before the first decomposition
         "trouble", "singular",
     ],
 )  # fmt: skip
@@ -78,80 +79,66 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
     rows, columns = compiled.jacobian_pattern
     e_rows, e_columns = compiled.leading_pattern
 
-    def place(members: np.ndarray, size: int) -> np.ndarray:
-        out = np.full(size, -1)
-        out[members] = np.arange(len(members))
-        return out
+    in_d, in_4 = places(d_row, m), places(blocks.F4, m)
 
-    in_d, in_1, in_2, in_3, in_4 = (place(r, m) for r in (d_row, blocks.F1, blocks.F2, blocks.F3, blocks.F4))
-    in_Y, in_V, in_Z, in_p = (place(c, n) for c in (blocks.Y, blocks.V, blocks.Z, blocks.P))
-
-    def triplets(mask: np.ndarray, local_row: np.ndarray, local_column: np.ndarray | None = None) -> np.ndarray:
-        where = np.flatnonzero(mask)
-        at = columns[where] if local_column is None else local_column[columns[where]]
-        return np.ascontiguousarray([where, local_row[rows[where]], at], dtype=np.int64)
+    def triplets(local_row: np.ndarray) -> np.ndarray:
+        where = np.flatnonzero(local_row[rows] >= 0)
+        return np.ascontiguousarray([where, local_row[rows[where]], columns[where]], dtype=np.int64)
 
     e_where = np.flatnonzero(in_d[e_rows] >= 0)
     nonzeros = {
-        "a1": triplets((in_1[rows] >= 0) & (in_Y[columns] >= 0), in_1, in_Y),
-        "a2": triplets((in_2[rows] >= 0) & (in_V[columns] >= 0), in_2, in_V),
-        "a3": triplets(in_3[rows] >= 0, in_3, in_Z),
-        "f1": triplets((in_1[rows] >= 0) & (in_Y[columns] < 0), in_1),
-        "f2": triplets((in_2[rows] >= 0) & (in_V[columns] < 0), in_2),
-        "f4": triplets(in_4[rows] >= 0, in_4),
-        "jd": triplets(in_d[rows] >= 0, in_d),
+        "f4": triplets(in_4),
+        "jd": triplets(in_d),
         "ed": np.ascontiguousarray([e_where + len(rows), in_d[e_rows[e_where]], e_columns[e_where]], dtype=np.int64),
     }
-    n1, n2, n3, n4 = len(blocks.F1), len(blocks.F2), len(blocks.F3), len(blocks.F4)
-    nY, nV, nZ, n_free, n_d = len(blocks.Y), len(blocks.V), len(blocks.Z), len(blocks.free), len(d_row)
-    most = n_free + nV + nZ  # columns of X if all constraints were redundant
-    n_f = n_free + (nV - n2) + (nZ - n3)
+    n4, n_free, n_d = len(blocks.F4), len(blocks.free), len(d_row)
+    wide = [each for each in blocks.constraints if each.splits]
+    most = n_free + sum(len(each.unknowns) for each in wide)  # columns of X if all constraints were redundant
+    n_f = most - sum(len(each.rows) for each in wide)
+    directing = [each for each in blocks.constraints if each.directs]
+    n_part = max(1, *(len(each.unknowns) for each in blocks.constraints))
     is_multiplier = np.isin(blocks.free, blocks.multipliers)
     element = len(blocks.kinematic) + len(blocks.dynamic) + np.cumsum(~is_multiplier) - 1
     as_indices = lambda a: np.ascontiguousarray(a, dtype=np.int64)  # noqa: E731
     square = lambda: np.zeros((most, most))  # noqa: E731
     counts = {name: entries.shape[1] for name, entries in nonzeros.items()}
+    couplings = sum(
+        np.count_nonzero(np.isin(rows, each.rows) & ~np.isin(columns, each.unknowns)) for each in blocks.constraints
+    )
     return Memory(
         ALGEBRA,
         dict(
             **addresses, own=0, state=0,
-            d_row=as_indices(d_row), c1_row=as_indices(blocks.F1), c2_row=as_indices(blocks.F2),
-            c3_row=as_indices(blocks.F3), c4_row=as_indices(blocks.F4), Y=as_indices(blocks.Y),
-            free=as_indices(blocks.free), V=as_indices(blocks.V), Z=as_indices(blocks.Z),
-            p_of_z=as_indices(in_p[blocks.Z]),
+            chain=new_constraints(blocks, in_d, compiled.jacobian_pattern, m, n),
+            d_row=as_indices(d_row), c4_row=as_indices(blocks.F4), free=as_indices(blocks.free),
             multiplier_of_free=as_indices(np.where(is_multiplier, np.cumsum(is_multiplier) - 1, -1)),
             element_of_free=as_indices(np.where(is_multiplier, -1, element)),
             **nonzeros, **{f"n_{name}": count for name, count in counts.items()},
             nonzeros=np.zeros(len(rows) + len(e_rows)), n_nonzeros=len(rows) + len(e_rows),
-            b1=new_block(n1, nY), b2=new_block(n2, nV), b3=new_block(n3, nZ), G=np.zeros((n2, nV)),
+            G=np.zeros((len(directing[0].rows), len(directing[0].unknowns)) if directing else (0, 0)),
             X=np.zeros((n, most)), EX=np.zeros((n_d, most)), JX=np.zeros((n_d, most)), S=np.zeros((most, n_d)),
             many=np.zeros((n, most)), part_many=np.zeros((n, most)),
             SEX=square(), SJX=square(), real=square(), real_pivots=np.zeros(most, np.int64),
             cr=square(), ci=square(), complex_pivots=np.zeros(most, np.int64),
             real_block=new_block(n_f, n_f), complex_block=new_block(2 * n_f, 2 * n_f),
-            rhs1=np.zeros(n1), rhs2=np.zeros(n2), rhs3=np.zeros(n3), part=np.zeros(max(nY, nV, nZ, 1)),
+            part=np.zeros(n_part), part3=np.zeros((n_part, 3)),
             rd=np.zeros(n_d), y=np.zeros(most), yr=np.zeros(most), yi=np.zeros(most), rd3=np.zeros((n_d, 3)),
-            rhs1_3=np.zeros((n1, 3)), rhs2_3=np.zeros((n2, 3)), rhs3_3=np.zeros((n3, 3)),
-            part3=np.zeros((max(nY, nV, nZ, 1), 3)),
             double_rhs=np.zeros(2 * most), double_solution=np.zeros(2 * most),
             EI=np.zeros((n4, most)), gram=np.zeros((n4, n4)), gram_pivots=np.zeros(n4, np.int64), rhs4=np.zeros(n4),
-            kept_v=np.full(nV, -1), kept_z=np.full(nZ, -1),
-            cost=_cost((n1, nY), (n2, nV), (n3, nZ), n_d, n_f, counts),
+            cost=_cost(blocks.constraints, n_d, n_f, {**counts, "f": couplings}),
             threshold=options.rank_threshold, row_factor=1.0, scaling=SCALINGS.index(options.scaling),
             gamma=0.0, alpha=0.0, beta=0.0,
             near=ANNOUNCED if options.singular == "step over" else 0.0, reference=0.0,
             algebraic={"lu": LU, "qr": QR, "svd": SVD}[options.algebraic],
             differential={"lu": LU, "qr": QR}[options.differential],
-            strategy={"every": EVERY, "adaptive": ADAPTIVE}[options.selector],
-            n=n, n_rows=m, n_d=n_d, n_kinematic=len(blocks.kinematic), n_1=n1, n_2=n2, n_3=n3, n_4=n4, n_Y=nY,
-            n_free=n_free, n_V=nV, n_Z=nZ, n_most=most, n_f=n_f,
-            have_selectors=0, rank1=-1, rank2=-1, rank3=-1, trouble=NONE,
-            singular=-1,
+            strategy={"every": EVERY, "adaptive": ADAPTIVE, "image": IMAGE}[blocks.selector or options.selector],
+            n=n, n_rows=m, n_d=n_d, n_4=n4, n_free=n_free, n_part=n_part, n_most=most, n_f=n_f,
+            levels=int(len(blocks.constraints) == 3), have_selectors=0, rank3=-1, trouble=NONE, singular=-1,
         ),
     )  # fmt: skip
 
 
-def _cost(first: tuple, second: tuple, third: tuple, n_d: int, n_f: int, nnz: dict) -> np.ndarray:
+def _cost(constraints: tuple, n_d: int, n_f: int, nnz: dict) -> np.ndarray:
     """Floating-point operations of decompose, prepare, a Newton iteration, an error estimate (LU everywhere)."""
 
     def factors(rows: int, columns: int) -> int:
@@ -160,13 +147,16 @@ def _cost(first: tuple, second: tuple, third: tuple, n_d: int, n_f: int, nnz: di
     def solve(rows: int) -> int:
         return 2 * rows * rows
 
-    null = sum(rows * rows * (columns - rows) for rows, columns in (second, third))
-    particular = solve(first[0]) + solve(second[0]) + solve(third[0]) + 2 * (nnz["f1"] + nnz["f2"])
+    sizes = [(len(each.rows), len(each.unknowns)) for each in constraints]
+    null = sum(r * r * (c - r) for r, c in sizes)
+    later = [solve(r) for r, _ in sizes[1:]]
+    particular = solve(sizes[0][0]) + sum(later) + 2 * nnz["f"]
     differential = 2 * nnz["jd"] + 2 * nnz["ed"]
-    basis = n_f * (solve(first[0]) + solve(second[0]) + 2 * (nnz["f1"] + nnz["f2"]) + differential + 4 * n_f * n_d)
-    one = particular + differential + 2 * n_f * n_d + 2 * n_f * n_f + 2 * n_f * (n_f + first[1] + second[0] + third[0])
+    basis = n_f * (sum(later) + 2 * nnz["f"] + differential + 4 * n_f * n_d)
+    dependent = sum(r for r, _ in sizes)
+    one = particular + differential + 2 * n_f * n_d + 2 * n_f * n_f + 2 * n_f * (n_f + dependent)
     small = (2 * n_f**3) // 3 + (8 * n_f**3) // 3 + 6 * n_f * n_f
-    return np.array([factors(*first) + factors(*second) + factors(*third) + null + basis, small, 3 * one, one])
+    return np.array([sum(factors(*size) for size in sizes) + null + basis, small, 3 * one, one])
 
 
 @device

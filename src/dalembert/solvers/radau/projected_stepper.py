@@ -10,7 +10,7 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, part_of_jacobian
 from dalembert.errors import RedundantConstraints, SingularConfiguration
 from dalembert.kept import Slot
-from dalembert.solvers.implicit import differences_of
+from dalembert.solvers.implicit import LARGEST_LOOKED_AT, differences_of
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.radau import constraints
 from dalembert.solvers.radau.stepper import RadauStepper
@@ -63,7 +63,8 @@ class ProjectedStepper(RadauStepper):
             return 0.0
         J = np.zeros((len(self.form.equations), self.form.n))
         J[rows, columns] = nonzeros[: len(rows)]
-        block = J[np.ix_(blocks.F3, blocks.Z)]
+        first = blocks.constraints[0]
+        block = J[np.ix_(first.rows, first.unknowns)]
         scale = np.abs(block).max(axis=1, initial=0)
         scale[scale == 0] = 1
         S = np.linalg.svd(block / scale[:, None], compute_uv=False)
@@ -91,24 +92,25 @@ class ProjectedStepper(RadauStepper):
                 "singular position. Geoms(singular='step over') passes isolated ones on the branch of the motion."
             )
         if trouble == constraints.NOT_UNIFORM:
-            missing = [int(block.rows) - int(block.rank) for block in (la.b1, la.b2, la.b3)]
+            third, second = la.chain, la.chain.next
+            missing = [int(each.block.rows) - int(each.block.rank) for each in (second.next, second, third)]
             return RedundantConstraints(
                 f"the constraints are not uniformly redundant at t = {t:.9g}: on acceleration, velocity and position "
                 f"level {missing[0]}, {missing[1]} and {missing[2]} of them depend on the others ({names})."
             )
-        level = {
-            constraints.DEFICIENT_1: "acceleration level, or the auxiliary equations do not determine w",
-            constraints.DEFICIENT_2: "velocity level, or invariants follow from them",
-            constraints.DEFICIENT_3: "position level, or the contact-point equations do not determine s",
-        }[trouble]
+        level = self.form.blocks.constraints[-trouble].level
+        where = f" on {level}" if level else ""
         return RedundantConstraints(
-            f"constraints are redundant at t = {t:.9g} on {level}; dependent: {names}. Remove one, or use "
+            f"constraints are redundant at t = {t:.9g}{where}; dependent: {names}. Remove one, or use "
             "Geoms(algebraic='svd')."
         )
 
     def _dependent_rows(self, threshold: float) -> str:
-        """The rows that dominate the left null space of the first block that is deficient, by name; "" if none is."""
+        """The rows that dominate the left null space of the first block that is deficient, by name; "" if none is, or
+        if the blocks are too large to look at."""
         state, blocks = self.state, self.form.blocks
+        if self.form.n > LARGEST_LOOKED_AT:
+            return ""
         rows, columns = self.compiled.jacobian_pattern
         nonzeros = np.zeros(int(self.algebra.n_nonzeros))
         both = np.concatenate([state.x, state.x_dot])
@@ -116,8 +118,9 @@ class ProjectedStepper(RadauStepper):
             return ""
         J = np.zeros((len(self.form.equations), self.form.n))
         J[rows, columns] = nonzeros[: len(rows)]
-        for members, unknowns in ((blocks.F3, blocks.Z), (blocks.F2, blocks.V), (blocks.F1, blocks.Y)):
-            block = J[np.ix_(members, unknowns)]
+        for each in blocks.constraints:
+            members = each.rows
+            block = J[np.ix_(members, each.unknowns)]
             if not block.size:
                 continue
             scale = np.abs(block).max(axis=1)

@@ -1,43 +1,48 @@
 """The selectors of GEOMS: which combinations S of the differential equations are integrated.
 
 S is the null space's own transpose, computed anew with every Jacobian ("every"), or the rows of the independent
-coordinates, kept while the pivots stay ("adaptive").
+coordinates, kept while the pivots stay ("adaptive"). Where no equation belongs to an unknown, it is a basis of the
+range of E X ("image").
 """
+
+import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, mat
 from dalembert.linalg.factors import lu
 from dalembert.linalg.factors.blocks import SVD, block_at
 from dalembert.solvers.bookkeeping import add
+from dalembert.solvers.radau.constraints import constraint_at
 from dalembert.solvers.status import Count
 
-EVERY, ADAPTIVE = 0, 1
+EVERY, ADAPTIVE, IMAGE = 0, 1, 2
 
 
 @device
 def transposed_selectors(la):
     """S = the null-space bases themselves, transposed; free multipliers select along the constraint forces."""
-    b2, b3, n_k = block_at(la.b2), block_at(la.b3), la.n_kinematic
-    S, G = mat(la.S, la.n_most, la.n_d), mat(la.G, la.n_2, la.n_V)
-    K2, K3, p_of_z = mat(b2.K, la.n_V, la.n_V), mat(b3.K, la.n_Z, la.n_Z), ivec(la.p_of_z, la.n_Z)
+    S = mat(la.S, la.n_most, la.n_d)
     multiplier, element = ivec(la.multiplier_of_free, la.n_free), ivec(la.element_of_free, la.n_free)
-    null2 = la.n_V - b2.rank
     for row in range(la.n_f):
         for k in range(la.n_d):
             S[row, k] = 0.0
-        if row < la.n_free:
-            if element[row] >= 0:
-                S[row, element[row]] = 1.0
-            else:
-                for i in range(la.n_V):
-                    S[row, n_k + i] = G[multiplier[row], i]
-        elif row < la.n_free + null2:
-            for i in range(la.n_V):
-                S[row, n_k + i] = K2[i, row - la.n_free]
-        else:
-            for j in range(la.n_Z):
-                if p_of_z[j] >= 0:
-                    S[row, p_of_z[j]] = K3[j, row - la.n_free - null2]
+        if row < la.n_free and element[row] >= 0:
+            S[row, element[row]] = 1.0
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        K, equation = mat(block_at(own.block).K, own.n_unknowns, own.n_unknowns), ivec(own.own, own.n_unknowns)
+        for j in range(own.n_unknowns):
+            if equation[j] >= 0:
+                for c in range(own.null):
+                    S[own.first + c, equation[j]] = K[j, c]
+        if own.directs == 1:
+            G = mat(la.G, own.n_rows, own.n_unknowns)
+            for row in range(la.n_free):
+                if multiplier[row] >= 0:
+                    for j in range(own.n_unknowns):
+                        S[row, equation[j]] = G[multiplier[row], j]
+        at = own.next
 
 
 @device
@@ -45,23 +50,53 @@ def unit_selectors(la):
     """S = rows of the independent coordinates. Returns whether there are such (LU, QR; contact points dependent)."""
     if la.algebraic == SVD:
         return False
-    b2, b3 = block_at(la.b2), block_at(la.b3)
-    S, element, p_of_z = mat(la.S, la.n_most, la.n_d), ivec(la.element_of_free, la.n_free), ivec(la.p_of_z, la.n_Z)
-    column2, column3 = ivec(b2.column, la.n_V), ivec(b3.column, la.n_Z)
-    null2 = la.n_V - b2.rank
+    S, element = mat(la.S, la.n_most, la.n_d), ivec(la.element_of_free, la.n_free)
     for row in range(la.n_f):
         for k in range(la.n_d):
             S[row, k] = 0.0
         if row < la.n_free:
-            at = element[row]
-        elif row < la.n_free + null2:
-            at = la.n_kinematic + column2[b2.rank + row - la.n_free]
-        else:
-            at = p_of_z[column3[b3.rank + row - la.n_free - null2]]
-        if at < 0:
-            return False
-        S[row, at] = 1.0
+            if element[row] < 0:
+                return False
+            S[row, element[row]] = 1.0
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        block = block_at(own.block)
+        column, equation = ivec(block.column, own.n_unknowns), ivec(own.own, own.n_unknowns)
+        for c in range(own.null):
+            k = equation[column[block.rank + c]]
+            if k < 0:
+                return False
+            S[own.first + c, k] = 1.0
+        at = own.next
     return True
+
+
+@device
+def image_selectors(la):
+    """S = an orthonormal basis of the range of E X, transposed: for equations that belong to no unknown in particular.
+
+    Gram and Schmidt, each vector twice. A column that depends on the others leaves a row of zeros, and S E X singular.
+    """
+    S, EX = mat(la.S, la.n_most, la.n_d), mat(la.EX, la.n_d, la.n_most)
+    for row in range(la.n_f):
+        size = 0.0
+        for k in range(la.n_d):
+            S[row, k] = EX[k, row]
+            size += EX[k, row] * EX[k, row]
+        for _ in range(2):
+            for other in range(row):
+                along = 0.0
+                for k in range(la.n_d):
+                    along += S[other, k] * S[row, k]
+                for k in range(la.n_d):
+                    S[row, k] -= along * S[other, k]
+        left = 0.0
+        for k in range(la.n_d):
+            left += S[row, k] * S[row, k]
+        factor = 1.0 / np.sqrt(left) if left > la.threshold * la.threshold * size else 0.0
+        for k in range(la.n_d):
+            S[row, k] *= factor
 
 
 @device
@@ -114,14 +149,22 @@ def well_conditioned(la):
 def choose_selectors(la, state):
     """Selectors for the new decomposition, and S E X."""
     EX, SEX = mat(la.EX, la.n_d, la.n_most), mat(la.SEX, la.n_most, la.n_most)
-    if la.strategy == EVERY:
-        transposed_selectors(la)
+    if la.strategy != ADAPTIVE:
+        if la.strategy == IMAGE:
+            image_selectors(la)
+        else:
+            transposed_selectors(la)
         add(state, Count.SELECTORS, 1)
         select(la, EX, SEX)
         return
-    other_v = remember_pivots(block_at(la.b2), ivec(la.kept_v, la.n_V))
-    other_z = remember_pivots(block_at(la.b3), ivec(la.kept_z, la.n_Z))
-    if la.have_selectors == 0 or state.convergence_failed == 1 or other_v or other_z:
+    others = False
+    at = la.chain
+    while at != 0:
+        own = constraint_at(at)
+        if own.splits == 1 and remember_pivots(block_at(own.block), ivec(own.kept, own.n_unknowns)):
+            others = True
+        at = own.next
+    if la.have_selectors == 0 or state.convergence_failed == 1 or others:
         if not unit_selectors(la):
             transposed_selectors(la)
         add(state, Count.SELECTORS, 1)

@@ -25,17 +25,17 @@ ALGEBRA = layout(
 )
 
 
-def algebra(compiled, addresses: dict[str, int]) -> Memory:
-    """Set up for a compiled system; `addresses` are those of the kernels."""
+def algebra(compiled, addresses: dict[str, int], threshold: float) -> Memory:
+    """Set up for a compiled system; `addresses` are those of the kernels, `threshold` that of `Sparse`."""
     n, (rows, columns) = compiled.system.n, sparse.entries(compiled)
-    real, to = new_sparse_lu(rows, columns, n)
+    real, to = new_sparse_lu(rows, columns, n, threshold=threshold)
     factors, substitution = sparse_lu_cost(real)
     return Memory(
         ALGEBRA,
         dict(
             **addresses, own=0, state=0, nonzeros=np.zeros(len(rows)), to=to, real=real,
-            complex=new_sparse_lu(rows, columns, n, dtype=complex)[0], n_j=len(compiled.jacobian_pattern[0]),
-            n_nonzeros=len(rows), n=n, n_rows=n, singular=-1,
+            complex=new_sparse_lu(rows, columns, n, threshold=threshold, dtype=complex)[0],
+            n_j=len(compiled.jacobian_pattern[0]), n_nonzeros=len(rows), n=n, n_rows=n, singular=-1,
             cost=np.array([0, 5 * factors, 5 * substitution, substitution]),
         ),
     )  # fmt: skip
