@@ -121,7 +121,7 @@ def test_a_trace_goes_on_when_the_system_changes(method):
     sol = da.simulate(model, (0, 0.8), p0=[0, -1], v0=[6, 0], method=METHODS[method], events=slack, trace=True)
     assert len(sol.segments) == 2
     assert agrees(sol)
-    assert set(sol.trace.worst) <= {*sol.names, "eta1", ""}
+    assert set(sol.trace.worst) <= {*sol.names, "eta of thread", ""}
     later = sol.trace[sol.trace.t > sol.events[0].t]
     assert len(later) > 0
     assert "thread" not in set(later.worst)
