@@ -30,6 +30,9 @@ OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 # For functions without a signature of their own, which are compiled into the kernels that call them.
 device = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+# The same, put into the place of every call: for short ones in the innermost loops, where handing over arrays, seven
+# numbers each, takes longer than the work.
+inlined = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
 
 _compiled = 0  # kernels that were not in the cache, in this process
 

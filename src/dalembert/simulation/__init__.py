@@ -49,6 +49,7 @@ def simulate(
     progress: bool = False,
     checkpoint: str | Path | None = None,
     profile: bool = False,
+    trace: bool = False,
     **unknown: Any,
 ) -> Solution:
     """Integrate a model.
@@ -85,6 +86,8 @@ def simulate(
         Save what has been computed to this file every half minute and at the end.
     profile : bool
         Find out where the time goes: ``sol.profile`` is a table of it.
+    trace : bool
+        Keep a record of each step that is tried, accepted or not: ``sol.trace`` is a table of them.
 
     Returns
     -------
@@ -147,9 +150,10 @@ def simulate(
     from dalembert.simulation.segments import Limits, Segments
 
     event_list = as_events(events)
-    segments = Segments(model, options, form, tolerances, Limits(step_limit, int(max_steps)), event_list)
+    segments = Segments(model, options, form, tolerances, Limits(step_limit, int(max_steps)), event_list, trace)
     recorder = Recorder(model, form, repr(options), t0, sampling, dense_output)
     recorder.event_names = [event.name for event in event_list]
+    recorder.traced = trace
     if profile:
         clock.append(time.perf_counter())
         names = ("formulation", "initial values", "compilation and records")

@@ -112,9 +112,10 @@ class Segments:
         tolerances: Tolerances,
         limits: Limits,
         events: Sequence[Event],
+        trace: bool = False,
     ):
         self.model, self.options, self.form, self.events = model, options, form, events
-        self.tolerances, self.limits = tolerances, limits
+        self.tolerances, self.limits, self.trace = tolerances, limits, trace
         self._traced = traced_events(form.model, events)
         self._samples = max((event.check_points for event in events), default=1)
         self._known: dict[frozenset[str] | None, Segment] = {}
@@ -145,6 +146,7 @@ class Segments:
             max_steps=self.limits.max_steps,
             events=port,
             samples=self._samples,
+            trace=self.trace,
         )
         return Segment(model, form, self.options.stepper(form, spec), port, active, places)
 

@@ -10,26 +10,25 @@ A method adds its own fields (`half_layout`, `new_state`); the functions here ta
 import numpy as np
 
 from dalembert.compile.kernel import call1, call3, device
-from dalembert.compile.memory import Memory, ivec, layout, mat, vec
-from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import SMALLEST, add, why_to_return
-from dalembert.solvers.events import carry_over, scan_step
+from dalembert.compile.memory import Memory, ivec, layout, vec
+from dalembert.solvers import shell
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
-from dalembert.solvers.status import N_COUNTS, Count
+from dalembert.solvers.shell import UNIT, fail, keep_polynomial, set_weights, step_too_small, why_to_return
+from dalembert.solvers.status import GO_ON, N_COUNTS, Count, Outcome, Status
 
-#: rounding unit
-UNIT = 2.220446049250313e-16
-#: singular matrices in a row, each with half the step, after which the matrix itself must be at fault
-PATIENCE = 6
+#: steps of which a tenth is lost in the rounding of t are too small
+SMALLEST_PART = 0.1
 
-# outcomes of the parts of a step; the first three are the statuses of ports
-FINE, CANNOT_EVALUATE, STOPPED, SINGULAR, NOT_PROJECTED, DRIFTED = range(6)
+FINE, CANNOT_EVALUATE, STOPPED = int(Outcome.FINE), int(Outcome.CANNOT_EVALUATE), int(Outcome.STOPPED)
+SINGULAR, NOT_PROJECTED, DRIFTED = int(Outcome.SINGULAR), int(Outcome.NOT_PROJECTED), int(Outcome.DRIFTED)
 
 PORTS = ("rates", "kinematics", "matrices", "position", "acceleration", "friction")
 ARRAYS = (
     "saddle",  # the record of the linear solver
     "monitor",  # the clock of a profile; 0: there is none
+    "trace",  # a record of `attempts`; 0: there is none
     *(f"{name}_port" for name in PORTS),  # addresses; 0: there is none
     "x", "x_dot", "rates", "matrices", "next", "next_dot", "next_rates", "next_matrices",
     "coefficients",  # of the polynomial of the last step
@@ -54,9 +53,10 @@ WHOLES = (
     "late",  # r' depends on the multipliers
     "symmetric",  # the linear solver takes U = G
     "max_steps", "project_positions", "project_velocities", "project_every", "error_in",
-    "first", "rejected", "last", "singular", "singular_count", "forced", "since_projection",
+    "first", "rejected", "last", "singular", "forced", "since_projection",
+    "error_failures", "convergence_failures", "evaluation_failures", "singular_failures",
     "factors_fit",  # what was factored last serves for the projection of the positions of `next`
-    "why",  # the outcome for which the last attempt was rejected; FINE: its error
+    "why",  # the outcome of the last attempt
 )  # fmt: skip
 #: what `start` clears
 FLAGS = WHOLES[WHOLES.index("first") :]
@@ -405,62 +405,29 @@ def commit(state, buffer):
     copy(state.next_dot, state.x_dot, state.n)
     copy(state.next_rates, state.rates, state.n_d)
     copy(state.next_matrices, state.matrices, state.n_M + state.n_C + state.n_m)
-    state.t = state.t_end if state.last == 1 else state.t + state.h
-    state.h_old = state.h
-    state.first, state.rejected, state.singular_count, state.why = 0, 0, 0, FINE
+    state.first, state.rejected = 0, 0
     state.since_projection = 0 if state.since_projection + 1 >= state.project_every else state.since_projection + 1
-    set_weights(state)
-    k, c = buffer.used[0], mat(state.coefficients, state.n_coefficients, state.n)
-    buffer.t[k], buffer.h[k] = state.t, state.h
-    for j in range(state.n_coefficients):
-        for i in range(state.n):
-            buffer.coefficients[k, j, i] = c[j, i]
-    buffer.used[0] = k + 1
-    add(state, Count.ACCEPTED, 1)
+    keep_polynomial(state, buffer)
+    shell.commit(state, state.h, buffer)
 
 
 # -- step control ------------------------------------------------------------------------------------------------------
 
 
 @device
-def set_weights(state):
-    x, weight, atol, rtol = (
-        vec(state.x, state.n),
-        vec(state.weight, state.n),
-        vec(state.atol, state.n),
-        vec(state.rtol, state.n),
-    )
-    for i in range(state.n):
-        weight[i] = atol[i] + rtol[i] * abs(x[i])
-
-
-@device
 def why_to_stop(state, buffer):
-    """A code of `status` if no further step shall be taken now, or −1."""
-    code = why_to_return(state, state.max_steps, buffer)
-    if code < 0 and (0.1 * abs(state.h) <= abs(state.t) * UNIT or abs(state.h) < SMALLEST):
-        return status.SINGULAR if state.singular_count > 0 else status.STEP_TOO_SMALL
+    """A `Status` if no further step shall be taken now, or GO_ON."""
+    code = why_to_return(state, buffer)
+    if code == GO_ON and step_too_small(state, SMALLEST_PART, UNIT):
+        return Status.SINGULAR if state.singular_failures > 0 else Status.STEP_TOO_SMALL
     return code
 
 
 @device
 def open_step(state, la):
     """Count an attempt; iterative solvers may take a new preconditioner."""
-    enter(state, Phase.STAGES)
-    add(state, Count.STEPS, 1)
+    shell.open_step(state, 0)
     ivec(la.sizes, 7)[6] = 1
-
-
-@device
-def set_next_step(state, h_new):
-    """The next step size, within max_step, min_step and the end of the interval; sets `last`."""
-    direction = 1.0 if state.t_end >= state.t else -1.0
-    h_new = direction * max(min(abs(h_new), state.max_step), state.min_step)
-    state.last = 0
-    if (state.t + 1.0001 * h_new - state.t_end) * direction >= 0.0:
-        h_new = state.t_end - state.t
-        state.last = 1
-    state.h = h_new
 
 
 @device
@@ -470,54 +437,35 @@ def may_shrink(state):
 
 
 @device
-def reject(state, h_new):
-    """Repeat the step from the current point with another size."""
-    state.rejected = 1
-    state.last = 0
-    direction = 1.0 if state.t_end >= state.t else -1.0
-    state.h = direction * max(abs(h_new), state.min_step)
+def reject(state, outcome, h_new):
+    """Repeat the step from the current point with another size. Returns GO_ON, or a `Status` if the run ends."""
+    code = fail(state, outcome)
+    if code == GO_ON:
+        state.rejected = 1
+        direction = 1.0 if state.t_end >= state.t else -1.0
+        state.h = direction * max(abs(h_new), state.min_step)
+    return code
 
 
 @device
 def give_up(state, outcome):
-    """After an outcome other than FINE: a code of `status` if the run must end, or −1 with a smaller step set."""
-    if outcome == STOPPED:
-        return status.PORT_FAILED
-    state.why = outcome
-    if outcome == SINGULAR:
-        state.singular_count += 1
-        if state.singular_count >= PATIENCE:
-            return status.SINGULAR
-    if not may_shrink(state):
-        return status.SINGULAR if outcome == SINGULAR else status.STEP_TOO_SMALL
-    add(state, Count.CONVERGENCE_REJECTIONS, 1)
-    reject(state, 0.5 * state.h)
-    return -1
+    """`reject` a step that could not be computed: half its size, if that is allowed."""
+    can = may_shrink(state)
+    code = reject(state, outcome, 0.5 * state.h)
+    if code == GO_ON and not can:
+        return Status.SINGULAR if outcome == SINGULAR else Status.STEP_TOO_SMALL
+    return code
 
 
 @device
 def begin_or_fail(state, ports, la):
-    """`begin` at a start; returns −1 or a code of `status`: no step size makes the starting point better."""
+    """`begin` at a start; returns GO_ON or a `Status`: no step size makes the starting point better."""
     outcome = begin(state, ports, la)
     if outcome == FINE:
-        return -1
+        return GO_ON
     if outcome == STOPPED:
-        return status.PORT_FAILED
-    return status.SINGULAR if outcome == SINGULAR else status.NOT_FINITE
-
-
-@device
-def look_for_events(state, ports, scan):
-    """After `commit`. Returns 0, EVENT or EVENT_FAILED."""
-    if ports.events == 0:
-        return 0
-    enter(state, Phase.EVENTS)
-    found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, state.n_coefficients, state.n))
-    add(state, Count.EVENT_EVALUATIONS, scan.values.shape[0] - 1)
-    if found != 0:
-        return status.EVENT if found > 0 else status.EVENT_FAILED
-    carry_over(scan)
-    return 0
+        return Status.PORT_FAILED
+    return Status.SINGULAR if outcome == SINGULAR else Status.NOT_FINITE
 
 
 @device

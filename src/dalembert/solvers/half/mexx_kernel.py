@@ -4,18 +4,19 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, mat, vec
-from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import add
+from dalembert.solvers.attempts import UNSCALED, note_error, note_order
 from dalembert.solvers.half import core, extrapolation
-from dalembert.solvers.half.core import FINE, NOT_PROJECTED
+from dalembert.solvers.half.core import DRIFTED, FINE, NOT_PROJECTED
 from dalembert.solvers.half.extrapolation import MOST_COEFFICIENTS, MOST_DERIVATIVES
 from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
-from dalembert.solvers.status import Count
+from dalembert.solvers.shell import limit_step, look_for_events
+from dalembert.solvers.status import GO_ON, Outcome, Status
 
-# verdicts on a row besides the outcomes of `core`
-GO_ON, ACCEPT, REJECT, HALVE = -1, -2, -3, -4
+# verdicts on a row besides GO_ON and the outcomes of `core`
+ACCEPT, REJECT, HALVE = -2, -3, -4
+FAR_FROM_CONSTRAINTS = int(Outcome.FAR_FROM_CONSTRAINTS)
 
 #: a projection may move positions or velocities by this much in units of the tolerance
 FARTHEST = 5.0
@@ -268,6 +269,7 @@ def take_rows(state, ports, la):
         return outcome
     for j in range(state.order + 1):
         state.rows = j + 1
+        note_order(state, j + 1)
         outcome = take_row(state, ports, la, j)
         if outcome != FINE:
             return outcome
@@ -277,6 +279,7 @@ def take_rows(state, ports, la):
         extrapolate(state, j)
         enter(state, Phase.STAGES)
         state.error_now = judge(state, j + 1)
+        note_error(state, state.error_now, state.error, UNSCALED, state.n_d)
         verdict = monitor(state, j + 1)
         if verdict != GO_ON:
             return verdict
@@ -334,7 +337,7 @@ def arrive(state, ports, la):
 
 @device
 def begin(state, ports, la):
-    """Project the start; choose the order. Returns −1 or a code of `status`."""
+    """Project the start; choose the order. Returns GO_ON or a `Status`."""
     core.set_weights(state)
     core.copy(state.x, state.next, state.n)
     core.copy(state.x_dot, state.next_dot, state.n)
@@ -343,14 +346,14 @@ def begin(state, ports, la):
     outcome = settle(state, ports, la, state.t)
     state.since_projection = 0
     if outcome == core.STOPPED:
-        return status.PORT_FAILED
+        return Status.PORT_FAILED
     if outcome == core.SINGULAR:
-        return status.SINGULAR
+        return Status.SINGULAR
     if outcome == NOT_PROJECTED:
         state.why = NOT_PROJECTED
-        return status.STEP_TOO_SMALL
+        return Status.STEP_TOO_SMALL
     if outcome != FINE:
-        return status.NOT_FINITE
+        return Status.NOT_FINITE
     core.copy(state.next, state.x, state.n)
     core.copy(state.next_dot, state.x_dot, state.n)
     core.copy(state.next_rates, state.rates, state.n_d)
@@ -361,7 +364,7 @@ def begin(state, ports, la):
         tolerance = min(tolerance, atol[i] + rtol[i])
     wanted = int(1.5 - 0.6 * np.log10(tolerance))
     state.order = min(max(3, min(state.most_rows - 2, wanted)), state.most_rows - 1)
-    return -1
+    return GO_ON
 
 
 # -- order and step size -----------------------------------------------------------------------------------------------
@@ -410,11 +413,11 @@ def lower(state):
 
 @device
 def set_next_step(state, h_new):
-    """As `core.set_next_step`, but the last step may be a little longer than planned."""
+    """As `limit_step`, but the last step may be a little longer than planned."""
     left = abs(state.t_end - state.t)
     if h_new * STRETCH >= left and left <= state.max_step:
         h_new = left
-    core.set_next_step(state, h_new)
+    limit_step(state, h_new)
 
 
 # -- dense output ------------------------------------------------------------------------------------------------------
@@ -504,18 +507,12 @@ def set_polynomial(state):
 
 @device
 def step(state, ports, la, buffer, scan):
-    """Try a basic step. Returns −1 to go on, or a code of `status`."""
+    """Try a basic step. Returns GO_ON or a `Status`."""
     verdict = take_rows(state, ports, la)
     if verdict == HALVE:
-        add(state, Count.ERROR_REJECTIONS, 1)
-        state.why = FINE
-        core.reject(state, 0.5 * abs(state.h))
-        return -1
+        return core.reject(state, Outcome.INACCURATE, 0.5 * abs(state.h))
     if verdict == REJECT:
-        add(state, Count.ERROR_REJECTIONS, 1)
-        state.why = FINE
-        core.reject(state, min(lower(state), 0.9 * abs(state.h)))
-        return -1
+        return core.reject(state, Outcome.INACCURATE, min(lower(state), 0.9 * abs(state.h)))
     if verdict != ACCEPT:
         return core.give_up(state, verdict)
     outcome = arrive(state, ports, la)
@@ -525,10 +522,8 @@ def step(state, ports, la, buffer, scan):
     way = max(moved(state, 0, state.n_p), moved(state, state.n_p, state.n_p + state.n_v))
     drift = core.drifted(state)
     if can and (way > FARTHEST or drift > 0.0):
-        add(state, Count.ERROR_REJECTIONS, 1)
-        state.why = core.DRIFTED if drift > 0.0 else NOT_PROJECTED
-        core.reject(state, abs(state.h) * max(0.45, 0.9 / max(way, drift)))
-        return -1
+        outcome = DRIFTED if drift > 0.0 else FAR_FROM_CONSTRAINTS
+        return core.reject(state, outcome, abs(state.h) * max(0.45, 0.9 / max(way, drift)))
     enter(state, Phase.DENSE_OUTPUT)
     missed, degree = set_polynomial(state)
     enter(state, Phase.STAGES)
@@ -536,10 +531,7 @@ def step(state, ports, la, buffer, scan):
     if state.dense_limit > 0.0 and missed > 0.0:
         limit = abs(state.h) * 0.9 * (state.dense_limit / missed) ** (1.0 / degree)
         if missed > state.dense_limit and can:
-            add(state, Count.ERROR_REJECTIONS, 1)
-            state.why = FINE
-            core.reject(state, max(limit, 0.3 * abs(state.h)))
-            return -1
+            return core.reject(state, Outcome.INACCURATE, max(limit, 0.3 * abs(state.h)))
     if state.error_now > 1.0 or way > FARTHEST or drift > 0.0:
         state.forced += 1
         h_new, state.order = abs(state.h), state.most_rows - 1
@@ -551,10 +543,10 @@ def step(state, ports, la, buffer, scan):
     if state.delayed == 0:
         keep_multipliers(state)
     state.begun = 1
-    found = core.look_for_events(state, ports, scan)
+    code = look_for_events(state, ports, scan)
     if state.t != state.t_end:
         set_next_step(state, h_new)
-    return found if found != 0 else -1
+    return code
 
 
 mexx = stepping_kernel(STATE, "mexx", begin, step)

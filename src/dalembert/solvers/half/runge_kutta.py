@@ -4,13 +4,13 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import vec
-from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import add
+from dalembert.solvers.attempts import UNSCALED, note_error
 from dalembert.solvers.half import core
-from dalembert.solvers.half.core import FINE, STOPPED
+from dalembert.solvers.half.core import DRIFTED, FINE, STOPPED
 from dalembert.solvers.half.interpolation import set_polynomial
 from dalembert.solvers.half.loop import stepping_kernel
-from dalembert.solvers.status import Count
+from dalembert.solvers.shell import limit_step, look_for_events
+from dalembert.solvers.status import Outcome, Status
 
 #: the error of a step is proportional to its size to the fifth
 POWER = 0.2
@@ -52,37 +52,32 @@ def new_step_size(state, error):
 
 @device
 def finish_step(state, ports, la, buffer, scan, outcome, error):
-    """With the result of the stages in `next` and their error. Returns −1 to go on, or a code of `status`."""
+    """With the result of the stages in `next` and their error. Returns GO_ON or a `Status`."""
     if outcome != FINE:
         return core.give_up(state, outcome)
     if not np.isfinite(error):
         return core.give_up(state, core.CANNOT_EVALUATE)
+    note_error(state, error, state.error, UNSCALED, state.n_d)
     h_new = new_step_size(state, error)
     missed = error > 1.0
     if missed and core.may_shrink(state):
-        add(state, Count.ERROR_REJECTIONS, 1)
-        state.why = FINE
-        core.reject(state, min(abs(h_new), 0.9 * abs(state.h)))
-        return -1
+        return core.reject(state, Outcome.INACCURATE, min(abs(h_new), 0.9 * abs(state.h)))
     core.copy(state.next, state.raw, state.n_p)
     outcome = core.arrive(state, ports, la, core.time_at(state, 1.0))
     if outcome != FINE:
         return core.give_up(state, outcome)
     drift = core.drifted(state)
     if drift > 0.0 and core.may_shrink(state):
-        add(state, Count.ERROR_REJECTIONS, 1)
-        state.why = core.DRIFTED
-        core.reject(state, abs(state.h) * max(state.max_shrink, 0.9 * drift**-POWER))
-        return -1
+        return core.reject(state, DRIFTED, abs(state.h) * max(state.max_shrink, 0.9 * drift**-POWER))
     if missed or drift > 0.0:
         state.forced += 1
     if set_polynomial(state, ports, la) == STOPPED:
-        return status.PORT_FAILED
+        return Status.PORT_FAILED
     if state.rejected == 1:
         h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
     core.commit(state, buffer)
-    found = core.look_for_events(state, ports, scan)
+    code = look_for_events(state, ports, scan)
     # choose the next step before returning, so that a call can simply go on
     if state.t != state.t_end:
-        core.set_next_step(state, h_new)
-    return found if found != 0 else -1
+        limit_step(state, h_new)
+    return code
