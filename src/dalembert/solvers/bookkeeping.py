@@ -1,6 +1,6 @@
 """What kernels of all methods keep of a run: counters, the point that could not be evaluated, reasons to return."""
 
-from dalembert.compile.kernel import device
+from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import ivec, vec
 from dalembert.solvers import status
 from dalembert.solvers.status import N_COUNTS, Count
@@ -9,7 +9,7 @@ from dalembert.solvers.status import N_COUNTS, Count
 SMALLEST = 1e-140
 
 
-@device
+@inlined
 def add(state, which, amount):
     """Count, in the array `count` of a method's record."""
     ivec(state.count, N_COUNTS)[which] += amount
