@@ -11,12 +11,12 @@ from dalembert.solvers.method import RunSpec, Tolerances
 from dalembert.solvers.status import Status
 
 METHODS = [
-    da.Radau5(), da.Radau5(linear_algebra="sparse"), da.Radau5(jacobian=da.GroupedDifferences()), da.Geoms(),
+    da.Radau5(), da.Radau5(linear_solver=da.Sparse()), da.Radau5(jacobian=da.GroupedDifferences()), da.Geoms(),
+    da.Geoms(linear_solver=da.Sparse()),
     da.Geoms(algebraic="svd", selector="adaptive"), da.Hem5(), da.Hem5(linear_solver=da.Sparse()),
-    da.Hem5(linear_solver=da.ConjugateGradient()), da.Rkf45(), da.Mexx(), da.Dassl(),
+    da.Rkf45(), da.Rkf45(linear_solver=da.ConjugateGradient()), da.Mexx(), da.Dassl(),
     da.Dassl(jacobian=da.GroupedDifferences(pattern="estimated")), da.Odassl(),
 ]  # fmt: skip
-METHODS = [method for method in METHODS if repr(method) != "Hem5(linear_solver=ConjugateGradient())"]
 
 
 def prepared(problem, method):

@@ -57,6 +57,21 @@ def call_port(typingctx, address, t, x, theta, out):
     return signature, generate
 
 
+@intrinsic
+def call_code(typingctx, address, t, a, b, c, d, out):
+    """Call code of four vectors (`tape.compile_code`) as `call_port` calls a port. Returns its status, int32."""
+    signature = types.int32(types.uint64, types.float64, *[types.uint64] * 5)
+
+    def generate(context, builder, signature, arguments):
+        pointer = ir.DoubleType().as_pointer()
+        function_type = ir.FunctionType(ir.IntType(32), [ir.DoubleType(), *[pointer] * 5])
+        function = builder.inttoptr(arguments[0], function_type.as_pointer())
+        pointers = [builder.inttoptr(argument, pointer) for argument in arguments[2:]]
+        return builder.call(function, [arguments[1], *pointers])
+
+    return signature, generate
+
+
 def _call(result: types.Type, *arguments: types.Type):
     """An intrinsic that calls the C function at an address (the first argument)."""
     signature = result(types.uint64, *arguments)

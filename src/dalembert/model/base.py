@@ -116,8 +116,6 @@ class Model(Shared):
     def _keep_nothing(self) -> None:
         #: what was derived from the graph; shared by all variants of this model
         self.kept = Kept()
-        self.cache: dict[Any, Any] = {}
-        self.lock = self.kept.lock
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what was derived from it."""
@@ -127,7 +125,8 @@ class Model(Shared):
         """Of models that come again and again (tasks of a sweep), what was derived for the first serves all."""
         self.__dict__.update(state)
         known = ARRIVED.get(self.graph.digest)
-        if type(known) is type(self) and known.graph.t is self.graph.t:  # the same symbols
+        same = type(known) is type(self) and known.name == self.name  # forms name their model in messages
+        if same and known.graph.t is self.graph.t:
             self.__dict__.update({name: getattr(known, name) for name in STORES})
             return
         self._keep_nothing()

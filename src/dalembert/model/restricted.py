@@ -83,7 +83,6 @@ def _build(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotio
             graph.functions[role] = _chosen(function, rows, ca.vertcat(*released))
     variant = copy.copy(model)
     variant.graph, variant.kept = graph, Kept(model.kept.lock)
-    variant.cache = {}
     return variant
 
 

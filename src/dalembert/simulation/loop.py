@@ -30,6 +30,9 @@ RECENT = 400
 #: inputs are looked at at so many times to know their size; differences below this fraction of it are rounding errors
 INPUT_SAMPLES, ROUNDING = 33, 1e-13
 
+#: how warnings speak of values that an action has set, and that violate constraints
+AFTER_ACTION = ("after the action of an event,", "let the action set values that satisfy them")
+
 
 class Loop:
     """One simulation under way. The segments say what is integrated, the recorder keeps what comes out."""
@@ -149,7 +152,9 @@ class Loop:
             )
             state, since_last = self.events.respond(stop, state)
             segment = segments.switch(state)
-            x, x_dot = segment.consistent(t, state.vectors, "correct")
+            taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
+            # constraints that are taken up change velocities: that is an impact
+            x, x_dot = segment.consistent(t, state.vectors, "correct", None if taken_up else AFTER_ACTION)
             self._jump(x)
             if not stop.ends and t != end:
                 segment.stepper.start(t, x, x_dot, end, None)

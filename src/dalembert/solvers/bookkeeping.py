@@ -1,6 +1,6 @@
 """What kernels of all methods keep of a run: counters, and the point that could not be evaluated."""
 
-from dalembert.compile.kernel import device
+from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import ivec, vec
 from dalembert.solvers.status import N_COUNTS
 
@@ -8,7 +8,7 @@ from dalembert.solvers.status import N_COUNTS
 SMALLEST = 1e-140
 
 
-@device
+@inlined
 def add(state, which, amount):
     """Count, in the array `count` of a method's record."""
     ivec(state.count, N_COUNTS)[which] += amount

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -27,6 +28,11 @@ class Tolerances:
 
     rtol: np.ndarray
     atol: np.ndarray
+
+    @cached_property
+    def tightest(self) -> tuple[float, float]:
+        """The smallest relative and the smallest absolute one."""
+        return float(np.min(self.rtol)), float(np.min(self.atol))
 
     def at(self, places: np.ndarray) -> Tolerances:
         """Those of the variables at `places`; the tightest ones where there is none (−1)."""

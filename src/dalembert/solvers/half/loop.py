@@ -32,7 +32,7 @@ def stepping_kernel(layout, name, begin, step):
             code = core.why_to_stop(state, buffer)
             if code != GO_ON:
                 return code
-            core.open_step(state, la)
+            core.open_step(state, la, buffer)
             code = step(state, ports, la, buffer, scan)
             if code != GO_ON:
                 return code

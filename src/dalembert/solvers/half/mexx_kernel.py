@@ -30,6 +30,7 @@ STATE = core.half_layout(
         "table",  # rows of (growth of p, v, r; λ; a); 0: T_jj, 1: T_{j,j−1}, …
         "slopes",  # (p', a, r', λ) of all small steps
         "stage", "stage_rates", "stage_matrices",
+        "force",  # f − F λ
         "raw",  # p and v before they are projected
         "first_lam",  # λ that the first small steps multiply by F
         "ends",  # derivatives at the ends, for interpolation
@@ -61,10 +62,11 @@ def new_mexx_state(compiled, sequence, dense_order, modified, delayed):
         work=np.concatenate([[0.0], 4.0 + np.cumsum(sequence)]), best_h=np.zeros(most_rows + 1),
         efficiency=np.zeros(most_rows + 1), table=np.zeros((most_rows, n + n_v)), slopes=np.zeros((first[-1], n)),
         stage=np.zeros(n), stage_rates=np.zeros(n_d), stage_matrices=np.zeros(compiled.matrices.n_out),
-        raw=np.zeros(n), first_lam=np.zeros(n - n_d), ends=np.zeros((MOST_COEFFICIENTS, n)), weight_start=start,
-        weight_place=place, weights=weights, hermite=extrapolation.polynomial_tables(most_rows, perturbed),
-        modified=int(modified), delayed=int(delayed), perturbed=int(perturbed), most_rows=most_rows,
-        dense_rows=n_coefficients - 3, n_slopes=int(first[-1]), n_weights=len(weights),
+        force=np.zeros(n_v), raw=np.zeros(n), first_lam=np.zeros(n - n_d), ends=np.zeros((MOST_COEFFICIENTS, n)),
+        weight_start=start, weight_place=place, weights=weights,
+        hermite=extrapolation.polynomial_tables(most_rows, perturbed), modified=int(modified), delayed=int(delayed),
+        perturbed=int(perturbed), most_rows=most_rows, dense_rows=n_coefficients - 3, n_slopes=int(first[-1]),
+        n_weights=len(weights),
     )  # fmt: skip
 
 
@@ -128,7 +130,8 @@ def take_row(state, ports, la, j):
     count = ivec(state.numbers, state.most_rows)[j]
     first = ivec(state.first_place, state.most_rows + 1)[j]
     h = state.h / count
-    stage, b, F = vec(state.stage, n), vec(state.b, n_v + n_m), vec(state.F, state.n_F)
+    stage, force, F = vec(state.stage, n), vec(state.force, n_v), vec(state.F, state.n_F)
+    solved = vec(state.solved, n_v + n_m)
     matrices = vec(state.stage_matrices, state.n_M + state.n_C + n_m)
     slopes = mat(state.slopes, state.n_slopes, n)
     size_U = state.n_C + state.n_F if state.modified == 1 else 0
@@ -152,40 +155,36 @@ def take_row(state, ports, la, j):
             grown[k] += h * rates[k]
             stage[k] = x[k] + grown[k]
         for k in range(n_v):
-            b[k] = rates[n_p + k]
+            force[k] = rates[n_p + k]
         if state.modified == 1:
             lam = first_lam if i == 0 else stage[n_d:]
             for k in range(state.n_F):
-                b[U_columns[state.n_C + k]] -= F[k] * lam[U_rows[state.n_C + k]]
+                force[U_columns[state.n_C + k]] -= F[k] * lam[U_rows[state.n_C + k]]
         t = core.time_at(state, 1.0) if i == count - 1 else state.t + (i + 1) * h
         answer = core.evaluate_matrices(state, ports, t, stage, matrices)
         if answer != 0:
             return answer
-        core.velocity_residual(state, la, matrices, stage[n_p:], b[n_v:])
-        for k in range(n_m):
-            b[n_v + k] /= -h
-        outcome = core.load_and_factor(state, la, matrices)
-        if outcome == FINE:
-            outcome = core.solve(state, la)
+        at, v = state.stage_matrices, core.place(state.stage, n_p)
+        outcome = core.solve_step(state, la, at, at, state.force, v, h, False)
         if outcome != FINE:
             return outcome
         for k in range(n_v):
-            slope[n_p + k] = b[k]
-            grown[n_p + k] += h * b[k]
+            slope[n_p + k] = solved[k]
+            grown[n_p + k] += h * solved[k]
             stage[n_p + k] = x[n_p + k] + grown[n_p + k]
         for k in range(n_p + n_v, n_d):
             slope[k] = rates[k]
             grown[k] += h * rates[k]
             stage[k] = x[k] + grown[k]
         for k in range(n_m):
-            slope[n_d + k] = b[n_v + k]
-            stage[n_d + k] = b[n_v + k]
-        if i == 1 and j < 2 and too_fast(state, stage, h, b) and core.may_shrink(state):
+            slope[n_d + k] = solved[n_v + k]
+            stage[n_d + k] = solved[n_v + k]
+        if i == 1 and j < 2 and too_fast(state, stage, h, solved) and core.may_shrink(state):
             return HALVE
     for k in range(n_d, n):
         grown[k] = stage[k]
     for k in range(n_v):
-        grown[n + k] = b[k]
+        grown[n + k] = solved[k]
     return FINE
 
 

@@ -171,7 +171,8 @@ class HalfStepper(KernelStepper):
     def watch_by(self, monitor: Monitor) -> None:
         relay = {f.name: address for f, address in zip(monitor.functions, monitor.addresses, strict=True)}
         self.state.set(monitor=monitor.clock, **{f"{name}_port": relay.get(name, 0) for name in core.PORTS})
-        self.saddle.set(factor=relay["factorization"], solve=relay["substitution"])
+        # the short cuts `once` and `factor_at` would not be seen
+        self.saddle.set(factor=relay["factorization"], solve=relay["substitution"], once=0, factor_at=0)
         self.ports = self.ports._replace(
             inputs=np.uintp(relay.get("inputs", 0)), events=np.uintp(relay.get("events", 0))
         )
