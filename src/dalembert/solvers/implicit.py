@@ -147,8 +147,9 @@ class ImplicitStepper(KernelStepper):
             )
         if status == Status.CONVERGENCE_FAILURES:
             return StepSizeTooSmall(
-                f"{self.shrunk(status)}: Newton's method does not converge. The model may be discontinuous or singular "
-                "there, start values may be inconsistent, or derivatives wrong."
+                f"{self.shrunk(status)}: Newton's method does not converge; the largest error is in "
+                f"'{self._worst_variable()}'. The model may be discontinuous or singular there, start values may be "
+                "inconsistent, or derivatives wrong."
             )
         return StepSizeTooSmall(
             f"{self.shrunk(status)}; the largest error is in '{self._worst_variable()}'. The solution may be "
