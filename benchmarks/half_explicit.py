@@ -4,8 +4,8 @@
 
 For each problem, error and method: the cheapest of many tolerances that reaches the error, best CPU time of alternating
 runs, in milliseconds within the compiled kernel and, in parentheses, of the whole of `simulate`; then the ratio of both
-to CasADi's IDAS. Goals are for Hem5's kernel, as ratios to IDAS: they do not depend on the machine as much. Exit code 1
-if one is missed.
+to CasADi's IDAS (index 1, accelerations among the unknowns, the better of two linear solvers). Goals are for Hem5's
+kernel, as ratios to IDAS: they do not depend on the machine as much. Exit code 1 if one is missed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dalembert.studies.peers import CasadiIdas
 METHODS = {"hem5": da.Hem5(), "hedop5": da.Hedop5(), "phem56": da.Phem56(), "rkf45": da.Rkf45(), "mexx": da.Mexx()}
 TOLERANCES = np.geomspace(1e-4, 1e-11, 29)
 #: what IDAS gets; errors of its index-1 form lie far above
-IDAS_TOLERANCES = np.geomspace(1e-5, 1e-12, 15)
+IDAS_TOLERANCES = np.geomspace(1e-5, 1e-12, 29)
 
 
 class Case(NamedTuple):
@@ -37,10 +37,8 @@ class Case(NamedTuple):
 
 
 CASES = (
-    # 0.9 of 17.3 ms, and in proportion
-    Case("Andrews' mechanism", da.problems.andrews(), {1e-4: 0.055, 1e-6: 0.052, 1e-8: 0.045}),
-    # 4.5 of 174 ms
-    Case("pendulum to t = 100", da.problems.pendulum(t_end=100.0), {1e-4: 0.026}),
+    Case("Andrews' mechanism", da.problems.andrews(), {1e-4: 0.06, 1e-6: 0.07, 1e-8: None}),
+    Case("pendulum to t = 100", da.problems.pendulum(t_end=100.0), {1e-4: 0.038}),
     Case("car axis", da.problems.car_axis(), {1e-4: None, 1e-6: None}),
 )
 
@@ -93,16 +91,15 @@ def our_runs(problem: da.problems.Problem, method, clock: Kernel, repeat: int, e
 
 
 def idas_runs(problem: da.problems.Problem, repeat: int, errors: list[float]) -> list[Found]:
-    """Both linear solvers and both forms, best of each tolerance; stops when all errors are reached."""
+    """Both linear solvers, from loose to tight tolerances until all errors are reached or IDAS fails."""
     rows = []
-    for peer in (CasadiIdas(), CasadiIdas(linear_solver="qr"), CasadiIdas(eliminate=True)):
+    for peer in (CasadiIdas(), CasadiIdas(linear_solver="qr")):
         left = set(errors)
         for tolerance in IDAS_TOLERANCES:
             try:
                 p, v, counters = peer.run(problem, tolerance)
-            except Exception as error:
-                print(f"  idas, tolerance {tolerance:.0e}: {str(error).splitlines()[0][:90]}")
-                continue
+            except RuntimeError:  # CasADi's word for a tolerance that is too tight
+                break
             found = max(
                 float(np.max(np.abs(a - b) / (1 + np.abs(b))))
                 for a, b in ((p, problem.reference.p), (v, problem.reference.v))
