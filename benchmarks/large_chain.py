@@ -2,6 +2,7 @@
 
     python benchmarks/large_chain.py            # up to 10 000 rods: some minutes
     python benchmarks/large_chain.py --quick    # up to 1000
+    python benchmarks/large_chain.py --prepare  # only how long 10 000 rods take to build and prepare, by part
 
 Prints how long it takes to build the model, to prepare the run (start values, compilation, records) and to simulate one
 second of the rods' fall (0.1 s of the insulators, as published), time per step and body, what the step is made of, and
@@ -10,7 +11,9 @@ how far the constraints and the energy are kept. Polynomials are not kept: 10 00
 
 from __future__ import annotations
 
+import cProfile
 import os
+import pstats
 import resource
 import sys
 import time
@@ -23,6 +26,7 @@ import dalembert as da
 
 LENGTHS = (10, 100, 1000, 10000)
 INSULATORS = (16, 32, 64, 128, 256, 512, 1024)
+GOALS = {"Hem5": 5.0, "Radau5": 10.0}  # seconds to build and prepare 10 000 rods
 METHODS = (da.Hem5(), da.Rkf45(), da.Radau5(), da.Dassl())
 ALGEBRA = ("decomposition", "factorization", "substitution")
 MODEL = ("rates", "matrices", "position", "acceleration", "residual", "jacobian")
@@ -55,7 +59,43 @@ def row(bodies: int, build: float, prepare: float, sol: da.Solution) -> str:
     )
 
 
+PARTS = {  # functions whose time, with what they call, is a part of the preparation
+    "symbolic form": ("formulate",),
+    "ports": ("compile_descriptor", "compile_system"),
+    "of these: CasADi functions": ("port_function",),
+    "of these: loading": ("load_function",),
+    "start values": ("consistent_initial_values",),
+    "tree": ("_find_tree",),
+    "stepper and its records": ("new_stepper",),
+}
+
+
+def preparation() -> None:
+    """Processor time of the parts of preparation; what is measured within another part counts in both."""
+    for method in (da.Hem5(), da.Radau5()):
+        da.problems.pendulum_chain(20).simulate(method=method, t_end=1e-3)  # loads kernels
+        start = time.process_time()
+        problem = da.problems.pendulum_chain(LENGTHS[-1])
+        build = time.process_time() - start
+        profile = cProfile.Profile(time.process_time)
+        start = time.process_time()
+        profile.enable()
+        sol = da.simulate(problem.model, (0, 1e-3), **problem.start(), method=method, t_eval=[0, 1e-3])
+        profile.disable()
+        prepare = time.process_time() - start - sol.stats.seconds
+        name = type(method).__name__
+        print(f"{name}: build {build:.2f} s, prepare {prepare:.2f} s, both {build + prepare:.1f}, goal {GOALS[name]:.0f}")
+        entries = pstats.Stats(profile).stats
+        for part, functions in PARTS.items():
+            own = [v[3] for (file, _, function), v in entries.items() if function in functions and "dalembert" in file]
+            if own:
+                print(f"    {part:28}{max(own):7.2f}", flush=True)
+
+
 def main() -> None:
+    if "--prepare" in sys.argv:
+        preparation()
+        return
     quick = "--quick" in sys.argv
     head = (
         " bodies  method    build  prepare  steps   seconds   ms/step  µs/step/body  model,"
@@ -72,6 +112,10 @@ def main() -> None:
             # the chain starts at height 0: its energy is measured by what it falls through
             fallen = 9.81 * np.abs(sol.p[1, 1::3]).sum()
             print(f"{row(N, build, prepare, sol)}{abs(after - before) / fallen:9.1e}", flush=True)
+            goal = GOALS.get(type(method).__name__) if LENGTHS[-1] == N else None
+            if goal is not None:
+                verdict = "met" if build + prepare <= goal else "missed"
+                print(f"{'':9}build and prepare: {build + prepare:.1f} s, goal {goal:.0f} s: {verdict}", flush=True)
     print("\nChain of insulators, 0.1 s, rtol 1e-6, atol 1e-8\n" + head)
     for N in INSULATORS[: 4 if quick else 7]:
         start = time.perf_counter()

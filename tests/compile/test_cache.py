@@ -145,7 +145,7 @@ def test_kernel_is_announced_cached_and_survives_damage(script, tmp_path):
     first = run(path, cache)
     assert first.stdout.startswith(f"2.0 0 {cache}")
     assert "compiling kernels" in first.stderr
-    assert "compiled in" in first.stderr
+    assert "dalembert: compiled 1 kernel in" in first.stderr
     second = run(path, cache)
     assert second.stdout.startswith("2.0 1")
     assert second.stderr == ""

@@ -7,8 +7,9 @@
 | `tape`, `emit`, `jit` | graph to machine code with LLVM |
 | `machine` | graph on CasADi's virtual machine |
 | `callback` | Python functions |
-| `kernel`, `kernel_cache` | what numba kernels need; import it where kernels are defined, numba takes its time |
+| `kernel`, `device`, `kernel_cache` | what numba kernels need; imported where they are defined: numba takes its time |
 | `sources` | which files a kernel is made of |
+| `messages`, `together` | what users are told while kernels are compiled; several processes that compile |
 | `store` | the directory of compiled code |
 
 Names are imported at first use, so that `import dalembert` stays quick.

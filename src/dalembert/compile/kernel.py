@@ -9,32 +9,36 @@ A kernel takes the addresses of ports as `uintp` and arrays, and is compiled for
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from dalembert.compile.device import PIPELINE
+from dalembert.compile.messages import announce, tell
+from dalembert.compile.together import Taken
+
 try:
     from dalembert.compile.kernel_cache import KernelCache
 except ImportError:  # numba moved the parts that the cache is made of
     KernelCache = None
 
+__all__ = [
+    "DEVICE", "OPTIONS", "address_of", "announce", "call1", "call2", "call3", "call_code", "call_port", "call_reals3",
+    "device", "inlined", "kernel", "record",
+]  # fmt: skip
+
 # Kernels allocate nothing: without reference counting their code is shorter, faster and quicker to compile.
 OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 # For functions without a signature of their own, which are compiled into the kernels that call them.
-device = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+DEVICE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **PIPELINE}
+device = njit(**DEVICE)
 # The same, put into the place of every call: for short ones in the innermost loops, where handing over arrays, seven
 # numbers each, takes longer than the work.
-inlined = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
-
-_compiled = 0  # kernels that were not in the cache, in this process
+inlined = njit(**DEVICE, forceinline=True)
 
 
 def record(cls: type) -> types.NamedTuple:
@@ -133,35 +137,17 @@ def kernel(signature: Any, name: str = "") -> Callable[[Callable], Any]:
             dispatcher.enable_caching()
         else:
             try:
-                dispatcher._cache = KernelCache(function, signature, _tell, name)
+                dispatcher._cache = KernelCache(function, signature, tell, name)
             except OSError:  # no place for a cache: compile in every process
-                _tell()
-        dispatcher.compile(signature)
+                tell()
+        try:
+            dispatcher.compile(signature)
+        except Taken:  # this process only helps another one, and somebody else compiles this kernel
+            return dispatcher
+        finally:
+            if hasattr(dispatcher._cache, "release"):
+                dispatcher._cache.release()
         dispatcher.disable_compile()
         return dispatcher
 
     return decorate
-
-
-@contextlib.contextmanager
-def announce() -> Iterator[None]:
-    """Say how long it took if kernels had to be compiled inside; to be put around the import of kernel modules."""
-    before, start = _compiled, time.perf_counter()
-    try:
-        yield
-    finally:
-        if _compiled > before:
-            _say(f"dalembert: compiled in {time.perf_counter() - start:.0f} s")
-
-
-def _tell() -> None:
-    global _compiled
-    _compiled += 1
-    if _compiled == 1:
-        _say("dalembert: compiling kernels for this machine (only once, about 15 s) ...")
-
-
-def _say(text: str) -> None:
-    if os.environ.get("DALEMBERT_QUIET", "") in ("", "0") and sys.stderr is not None:
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()

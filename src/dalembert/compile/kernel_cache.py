@@ -26,15 +26,15 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 
 from dalembert.compile import store
 from dalembert.compile.sources import Sources, ingredients
+from dalembert.compile.together import Claim
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _KEEP = 32  # stamps kept on disk for each module
 _KEEP_MODULES = 256  # of which users' own files are some
 
 # These are imported where kernels stand, but nothing of them gets into compiled code.
-sources = Sources(
-    PACKAGE, without=["errors.py", "options.py", "compile/kernel_cache.py", "compile/sources.py", "compile/store.py"]
-)
+_CACHE = [f"compile/{name}.py" for name in ("kernel_cache", "messages", "sources", "store", "together")]
+sources = Sources(PACKAGE, without=["errors.py", "options.py", *_CACHE])
 
 
 def _number_functions() -> None:
@@ -123,6 +123,7 @@ class KernelCache(FunctionCache):
         self._impl_class = functools.partial(_Implementation, locator=locator)
         super().__init__(function)
         self._on_miss, self._name = on_miss, name
+        self._claim = Claim(Path(self._cache_path) / f"{self._impl.filename_base}.lock")
 
     def _index_key(self, sig, codegen):
         if not self._name:
@@ -130,16 +131,25 @@ class KernelCache(FunctionCache):
         return sig, codegen.magic_tuple(), (self._py_func.__qualname__, self._name)
 
     def load_overload(self, sig, target_context):
-        try:
-            result = super().load_overload(sig, target_context)
-        except Exception:  # a damaged file makes pickle or LLVM raise nearly anything: compile anew
-            result = None
-            with contextlib.suppress(OSError):
-                self.flush()
+        result = self._load(sig, target_context)
         if result is None:
             self._on_miss()
+            self._claim.take()
+            result = self._load(sig, target_context)  # another process may have compiled it meanwhile
         return result
+
+    def _load(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a damaged file makes pickle or LLVM raise nearly anything: compile anew
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
 
     def save_overload(self, sig, data):
         with contextlib.suppress(OSError):  # disk full, say: the kernel works all the same
             super().save_overload(sig, data)
+
+    def release(self):
+        """Let other processes have the kernel, once it is compiled."""
+        self._claim.release()

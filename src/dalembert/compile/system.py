@@ -109,7 +109,7 @@ def expression_port(
     """
     graph = form.model.graph if graph is None else graph
     x = form.x if x is None else x
-    expression = ca.cse(ca.densify(ca.vec(expression)))
+    expression = ca.densify(ca.vec(expression))  # `compile_port` looks for common subexpressions
     blocks = graph.externals_in(expression)
     if not blocks:
         return compile_port(graph.t, x, graph.theta, expression)

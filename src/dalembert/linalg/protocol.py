@@ -83,6 +83,11 @@ class LinearSolver(Options):
 
     kinds: ClassVar[tuple[str, ...]] = (SADDLE,)
 
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Modules with the kernels for saddle-point systems: those of dense.py are in dense_kernels.py."""
+        return (f"{type(self).__module__}_kernels",)
+
     def obstacle(self, pattern: Pattern) -> str:
         """Why this solver is not for the pattern; empty if it is."""
         return "" if pattern.kind in self.kinds else f"it is made for {self.made_for()}"

@@ -25,7 +25,7 @@ from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import projected
 from dalembert.solvers.method import RunSpec, one_of, require
-from dalembert.solvers.radau.options import RadauOptions
+from dalembert.solvers.radau.options import KERNELS_OF, RadauOptions
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -106,9 +106,12 @@ class Geoms(RadauOptions):
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(form)
-        with announce():
+        pattern = self._pattern(compiled)
+        way = "partitioned" if form.blocks.partitioned else "projected"  # most often
+        way = "bordered" if isinstance(self.linear_solver.choose(pattern), Sparse) else way
+        with announce(f"{KERNELS_OF}.{way}"):
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
-        algebra = form.kept.get(ALGEBRAS, self, lambda: self.linear_solver.build(self._pattern(compiled)))
+        algebra = form.kept.get(ALGEBRAS, self, lambda: self.linear_solver.build(pattern))
         return ProjectedStepper(self, compiled, algebra)
 
     def control(self, spec: RunSpec) -> Control:

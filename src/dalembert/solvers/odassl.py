@@ -66,6 +66,10 @@ class Odassl(BdfOptions):
             raise ModelError(f"model '{model.name}' has no {what}, so nothing is overdetermined. Take Dassl.")
         return system.stacked()
 
+    @property
+    def modules(self) -> tuple[str, str]:
+        return "overdetermined", "bordered"
+
     def algebra(self, compiled: CompiledSystem, solver: LinearSolver) -> Memory:
         if isinstance(solver, Sparse):
             from dalembert.solvers.bdf.bordered import bordered_algebra

@@ -24,7 +24,7 @@ from dalembert.model import Model
 from dalembert.regularize import formulate
 from dalembert.solvers.linear_algebra import iteration_pattern
 from dalembert.solvers.method import one_of
-from dalembert.solvers.radau.options import RadauOptions
+from dalembert.solvers.radau.options import KERNELS_OF, RadauOptions
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -80,7 +80,8 @@ class Radau5(RadauOptions):
 
         compiled = compile_system(form)
         pattern = iteration_pattern(compiled, LARGE, partial(_algebra, compiled))
-        with announce():
+        sparse = isinstance(self.linear_solver.choose(pattern), Sparse)
+        with announce(f"{KERNELS_OF}.{'sparse' if sparse else 'dense'}"):
             from dalembert.solvers.radau.stepper import RadauStepper
         algebra = form.kept.get(ALGEBRAS, self.linear_solver, lambda: self.linear_solver.build(pattern))
         return RadauStepper(self, compiled, algebra)

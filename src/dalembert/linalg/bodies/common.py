@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from numba import njit
 
-from dalembert.compile.kernel import OPTIONS
+from dalembert.compile.kernel import DEVICE
 
 #: limits beyond which the tree is left to a solver that can pivot freely: pivots of constraints as a fraction of their
 #: row or column, and what a son adds to its father's mass (a joint that hardly restrains the son makes this large)
 WEAK = 1e-5
 HEAVY = 1e6
 
-inlined = njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inlined = njit(**DEVICE, forceinline=True)
 
 
 # ways of elimination, and the lengths of their blocks

@@ -10,6 +10,7 @@ tree hangs every body on its father; constraints that are not part of it are cut
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -35,7 +36,16 @@ class Tree:
 
 
 def find_tree(pattern: SaddlePattern) -> Tree:
-    """Bodies, joints and the constraints to cut."""
+    """Bodies, joints and the constraints to cut; found once for a pattern, though several ask for it."""
+    if pattern not in _found:
+        _found[pattern] = _find_tree(pattern)
+    return _found[pattern]
+
+
+_found: WeakKeyDictionary[SaddlePattern, Tree] = WeakKeyDictionary()
+
+
+def _find_tree(pattern: SaddlePattern) -> Tree:
     touched = _velocities_of_constraints(pattern)
     massive = np.zeros(pattern.n_v, bool)
     massive[pattern.mass[0]] = True

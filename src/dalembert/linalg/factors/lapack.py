@@ -11,7 +11,8 @@ from numba import types
 from numba.extending import get_cython_function_address
 
 from dalembert.compile.kernel import device
-from dalembert.compile.memory import Memory, ivec, layout, member
+from dalembert.compile.memory import Memory, ivec, ivec32, layout, member
+from dalembert.linalg.factors.blas_threads import begin_single, end_single
 
 #: sizes from which LAPACK beats the loops of `lu`
 WORTHWHILE = 24
@@ -44,7 +45,10 @@ def factor_real(to, A, pivots):
     """LU factors of Aᵀ in place. Returns 0, or k + 1 if pivot k vanishes."""
     info = ivec(to.info, 1)
     info[0] = 0
+    n = ivec32(to.n, 1)[0]
+    begin_single(n)
     _dgetrf(to.n, to.n, A, to.n, pivots, to.info)
+    end_single(n)
     return info[0]
 
 
@@ -53,20 +57,29 @@ def factor_complex(to, A, pivots):
     """As `factor_real`, for complex A."""
     info = ivec(to.info, 1)
     info[0] = 0
+    n = ivec32(to.n, 1)[0]
+    begin_single(n)
     _zgetrf(to.n, to.n, A, to.n, pivots, to.info)
+    end_single(n)
     return info[0]
 
 
 @device
 def substitute_real(to, A, pivots, b):
     """A⁻¹ b in place."""
+    n = ivec32(to.n, 1)[0]
+    begin_single(n)
     _dgetrs(to.transposed, to.n, to.one, A, to.n, pivots, b, to.n, to.info)
+    end_single(n)
 
 
 @device
 def substitute_complex(to, A, pivots, b):
     """A⁻¹ b in place, complex."""
+    n = ivec32(to.n, 1)[0]
+    begin_single(n)
     _zgetrs(to.transposed, to.n, to.one, A, to.n, pivots, b, to.n, to.info)
+    end_single(n)
 
 
 @device
@@ -74,11 +87,17 @@ def factor_symmetric(to, A, pivots, lower, work, length):
     """L D Lᵀ in place, from the upper triangle of the C-ordered A. Returns 0, or k + 1 if pivot k vanishes."""
     info = ivec(to.info, 1)
     info[0] = 0
+    n = ivec32(to.n, 1)[0]
+    begin_single(n)
     _dsytrf(lower, to.n, A, to.n, pivots, work, length, to.info)
+    end_single(n)
     return info[0]
 
 
 @device
 def substitute_symmetric(to, A, pivots, lower, b):
     """A⁻¹ b in place with the factors of `factor_symmetric`."""
+    n = ivec32(to.n, 1)[0]
+    begin_single(n)
     _dsytrs(lower, to.n, to.one, A, to.n, pivots, b, to.n, to.info)
+    end_single(n)

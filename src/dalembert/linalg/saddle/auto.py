@@ -25,6 +25,10 @@ class Auto(LinearSolver):
 
     kinds: ClassVar[tuple[str, ...]] = (SADDLE, ITERATION, PROJECTED)
 
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        return Compiled().kernels  # for most models
+
     def choose(self, pattern: Pattern) -> LinearSolver:
         """The solver for a pattern: of iteration matrices Dense or Sparse, by size."""
         if isinstance(pattern, IterationPattern):

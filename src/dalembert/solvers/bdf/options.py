@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dalembert.kept import Slot
 from dalembert.linalg.protocol import ITERATION, LinearSolver, check_solver
 from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
 from dalembert.solvers.linear_algebra import iteration_pattern
@@ -71,6 +72,11 @@ class BdfOptions(MethodOptions):
         """The formulation this method integrates."""
         raise NotImplementedError
 
+    @property
+    def modules(self) -> tuple[str, str]:
+        """Modules with the kernels of dense and of sparse linear algebra."""
+        return "dense", "sparse"
+
     def algebra(self, compiled: CompiledSystem, solver: LinearSolver) -> Memory:
         """The record of the linear algebra that the solver, Dense or Sparse, stands for."""
         raise NotImplementedError
@@ -85,7 +91,8 @@ class BdfOptions(MethodOptions):
 
         compiled = compile_system(form)
         pattern = iteration_pattern(compiled, LARGE, partial(self.algebra, compiled))
-        with announce():
+        sparse = isinstance(self.linear_solver.choose(pattern), Sparse)
+        with announce(f"dalembert.solvers.bdf.{self.modules[sparse]}"):
             run = self.driver()
             key = type(self), self.linear_solver
             algebra = form.kept.get(ALGEBRAS, key, lambda: self.linear_solver.build(pattern))

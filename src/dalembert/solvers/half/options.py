@@ -83,7 +83,7 @@ class HalfExplicitOptions(MethodOptions):
         from dalembert.compile.kernel import announce
 
         compiled = compile_descriptor(form)
-        with announce():
+        with announce(*self.linear_solver.kernels):
             from dalembert.solvers.half.stepper import HalfStepper
 
             parts = self.parts(model, compiled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +14,11 @@ from dalembert.compile.memory import mat, member, vec
 from dalembert.solvers.radau.state import state_at
 
 i8, u8, f8 = nb.int64, nb.uint64, nb.float64
+
+
+def compile_for(algebra: str) -> None:
+    """Compile the kernels of the module of this name."""
+    _kernels(importlib.import_module(algebra))
 
 
 @functools.cache

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dalembert.solvers.radau.control import Control
 
 MATRIX_AT = ("start", "stage1", "stage2", "stage3")
+#: followed by the name of a module with linear algebra: its kernels, for `announce`
+KERNELS_OF = "dalembert.solvers.radau.kernels:compile_for:dalembert.solvers.radau"
 UNIT = float(np.finfo(float).eps)
 
 
