@@ -40,7 +40,13 @@ def test_reference_values_of_dassl(name, formulation):
     assert tight < loose
 
 
-HALF_EXPLICIT = [(da.Hem5(), (5e-5, 5e-8)), (da.Rkf45(), DEFAULT), (da.Mexx(), (2e-3, 2e-6))]
+HALF_EXPLICIT = [
+    (da.Hem5(), (5e-5, 5e-8)),
+    (da.Hedop5(), DEFAULT),
+    (da.Phem56(), DEFAULT),
+    (da.Rkf45(), DEFAULT),
+    (da.Mexx(), (2e-3, 2e-6)),
+]
 
 
 @pytest.mark.parametrize(

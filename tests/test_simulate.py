@@ -137,11 +137,11 @@ def test_smooth_breakpoints_cost_no_start_values(monkeypatch):
 
     found = []
 
-    def noted(model, t, **given):
+    def noted(model, t, given, **options):
         found.append(t)
-        return da.consistent_initial_values(model, t, **given)
+        return da.consistent_initial_values(model, t, **given, **options)
 
-    monkeypatch.setattr(segments, "consistent_initial_values", noted)
+    monkeypatch.setattr(segments, "start_values", noted)
     problem = da.problems.railway_carriage()
     sol = problem.simulate(method=da.Dassl(), rtol=1e-4, atol=1e-4)
     assert len(problem.model.breakpoints) == 8

@@ -158,6 +158,7 @@ def test_what_differs_is_prepared_apart():
         {"discrete": {"on": 2.0}},
         {"inputs": {"end": 1.0}},
         {"autonomous": True},
+        {"name": "another"},  # for messages
     ]
     twins = [sent(spring(**other)) for other in ({}, *others)]
     assert len({id(twin.kept) for twin in twins}) == len(twins)

@@ -49,7 +49,7 @@ class InconsistentInitialValues(SimulationError):
 
 
 class StepSizeTooSmall(SimulationError):
-    """The step size fell below what the floating-point numbers near t can resolve."""
+    """No step size leads on: it fell below what numbers near t can resolve, or too many attempts in a row failed."""
 
 
 class TooManySteps(SimulationError):

@@ -1,5 +1,6 @@
 """Compiled tapes and CasADi's virtual machine against CasADi's own evaluation."""
 
+import ctypes
 import gc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -156,6 +157,23 @@ def test_long_tapes_agree_in_any_chunks(monkeypatch):
         monkeypatch.setattr("dalembert.compile.emit.STACK", stack)
         port = tape.compile_function(function, chunk=chunk + (stack == 1))  # another key for the other text
         same(port(0.3, point, parameters), expected)
+
+
+@pytest.mark.parametrize("chunk", [2, 500])
+def test_code_of_several_vectors(chunk):
+    """And a number 1 that CasADi does not know, so that reciprocals stay."""
+    t, one = casadi.SX.sym("t"), casadi.SX.sym("one")
+    a, b, c, d = (casadi.SX.sym(name, 2) for name in "abcd")
+    out = casadi.vertcat(t * a[0] + b[1] * c[0] - d[1], (one / d[0]) * a[1], (one / d[0]) * b[0])
+    function = casadi.Function("code", [t, a, b, c, d, one], [out], {"cse": True})
+    code = tape.compile_code(function, chunk=chunk, ones=5)
+    call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, *[ctypes.c_void_p] * 5)(code.address)
+    a, b, c, d = np.array([[2.0, 3.0], [5.0, 7.0], [11.0, 13.0], [17.0, 19.0]])
+    result = np.zeros(3)
+    assert call(0.5, *(x.ctypes.data for x in (a, b, c, d, result))) == OK
+    np.testing.assert_array_equal(result, [0.5 * 2 + 7 * 11 - 19, (1 / 17) * 3, (1 / 17) * 5])
+    d[0] = 0.0
+    assert call(0.5, *(x.ctypes.data for x in (a, b, c, d, result))) == RETRY
 
 
 def test_ports_are_safe_in_threads():

@@ -190,7 +190,7 @@ def make(step, tableau):
 
 def test_ingredients_of_what_a_factory_made():
     from dalembert.linalg.factors.lu import factor
-    from dalembert.solvers.half import hem5_kernel
+    from dalembert.solvers.half import half_explicit_kernel
 
     own = Path(__file__).resolve()
     tableau = Tableau(5, np.arange(3.0))
@@ -199,5 +199,5 @@ def test_ingredients_of_what_a_factory_made():
     assert ingredients(make(factor, Tableau(5, np.arange(3.0))), PACKAGE) == (files, values)
     assert ingredients(make(factor, Tableau(5, np.arange(3.0) + 1)), PACKAGE)[1] != values
     assert ingredients(make(factor, Tableau(4, np.arange(3.0))), PACKAGE)[1] != values
-    files, _ = ingredients(hem5_kernel.hem5, PACKAGE)  # made in loop.py, of functions that hem5_kernel.py passes
-    assert {PACKAGE / "solvers/half/loop.py", PACKAGE / "solvers/half/hem5_kernel.py"} <= files
+    files, _ = ingredients(half_explicit_kernel.half_explicit, PACKAGE)  # made in loop.py, of functions that it passes
+    assert {PACKAGE / "solvers/half/loop.py", PACKAGE / "solvers/half/half_explicit_kernel.py"} <= files

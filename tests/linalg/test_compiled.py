@@ -1,5 +1,7 @@
 """Elimination as machine code: right, also where it has to fall back on Dense."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from systems import direct, joint_coordinates, random_fathers, tree, with_loops
@@ -125,3 +127,57 @@ def test_too_long():
         Compiled(longest=100).build(pattern)
     with pytest.raises(OptionError, match="longest"):
         Compiled(longest=0)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_step_without_factors(symmetric):
+    """M w + C_hereᵀ λ = f, C_there (v + s w) + c = 0, by the code of its own and by factors where the values stand."""
+    rng, M, G = mechanism(1)
+    U = G if symmetric else G + 0.05 * rng.normal(size=G.shape) * (G != 0)
+    n, m = G.shape[1], G.shape[0]
+    memory = build(M, G, None if symmetric else U)
+    f, v, c, step = rng.normal(size=n), rng.normal(size=n), rng.normal(size=m), 0.3
+    here = np.concatenate([M[entries(M)], U[entries(G)]])
+    there = np.concatenate([M[entries(M)], G[entries(G)], c])
+    out = np.zeros(n + m + 1)
+    assert call_once(memory, -step, here, there, f, v, out) == 0
+    w, lam, _ = direct(M, G, f, -(G @ v + c) / step, U)
+    np.testing.assert_allclose(out[:n], w, rtol=0, atol=1e-11 * np.abs(w).max())
+    np.testing.assert_allclose(out[n:-1], lam, rtol=0, atol=1e-10 * np.abs(lam).max())
+    assert out[-1] > 0
+    assert call_factor_at(memory, here, there) == 0
+    assert memory.fell_back == 0
+    np.testing.assert_allclose(
+        saddle.solve(memory, np.concatenate([f, -(G @ v + c) / step])), out[:-1], rtol=1e-9, atol=1e-11
+    )
+
+
+def test_a_step_whose_pivots_are_bad_says_so():
+    M, G = np.eye(2), np.array([[1.0, 1.0], [1.0, 1.0 + 1e-4]])
+    memory = build(M, G)
+    here, out = np.concatenate([[1.0, 1.0], G.ravel()]), np.zeros(5)
+    there = np.concatenate([here, [0.0, 0.0]])
+    answer = call_once(memory, -1.0, here, there, np.ones(2), np.zeros(2), out)
+    assert answer != 0 or not out[-1] > 0
+    assert call_factor_at(memory, here, there) == 0
+    assert memory.fell_back == 1
+    np.testing.assert_array_equal(memory.G, G.ravel())  # for explanations
+
+
+def test_no_short_cuts_where_forces_have_another_pattern():
+    _, M, G = mechanism(0)
+    U = G.copy()
+    U[0, np.flatnonzero(U[0] == 0)[0]] = 0.1
+    assert build(M, G, U).once == 0
+    assert build(M, G, U).factor_at == 0
+    assert build(M, G, 1.1 * G).once != 0
+
+
+def call_once(memory, step, here, there, f, v, out):
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, *[ctypes.c_uint64] * 5)(int(memory.once))
+    return function(step, *(a.ctypes.data for a in (here, there, f, v, out)))
+
+
+def call_factor_at(memory, here, there):
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(int(memory.factor_at))
+    return function(int(memory.own), here.ctypes.data, there.ctypes.data)

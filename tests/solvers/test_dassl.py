@@ -9,7 +9,7 @@ from steps import stepper_of
 
 import dalembert as da
 from dalembert.errors import FunctionFailed
-from dalembert.solvers import status
+from dalembert.solvers.status import Status
 
 FORMULATIONS = ("index1", "index2", "ggl", "baumgarte")
 
@@ -35,7 +35,7 @@ def fixed_order(model, exact, t_end, h, order):
     state.set(h_old=h, order_old=order, starting=0)
     for step in range(round(t_end / h)):
         state.set(h=h, order=order, max_steps=step + 1)
-        assert stepper.advance() in (status.TOO_MANY_STEPS, status.DONE)
+        assert stepper.advance() in (Status.TOO_MANY_STEPS, Status.DONE)
         assert state.order_old == order
     return np.abs(stepper.x - exact(t_end))
 

@@ -9,9 +9,9 @@ import dalembert as da
 from dalembert.compile.half_explicit import compile_descriptor
 from dalembert.regularize import descriptor_form
 
-METHODS = [da.Hem5(), da.Rkf45(), da.Mexx()]
+METHODS = [da.Hem5(), da.Hedop5(), da.Phem56(), da.Rkf45(), da.Mexx()]
 every = pytest.mark.parametrize("method", METHODS)
-before_multipliers = pytest.mark.parametrize("method", METHODS[:2])  # forces are evaluated before multipliers are known
+before_multipliers = pytest.mark.parametrize("method", METHODS[:4])  # forces are evaluated before multipliers are known
 
 
 def pendulum(**given):
@@ -384,5 +384,5 @@ def test_bad_error_option():
 
 
 def test_only_changed_options_are_shown():
-    assert repr(da.Hem5(error="positions", projection="none")) == "Hem5(error='positions', projection='none')"
+    assert repr(da.Hem5(error="positions", projection="none")) == "Hem5(projection='none', error='positions')"
     assert repr(da.Rkf45()) == "Rkf45()"

@@ -78,9 +78,7 @@ def test_null_space_is_the_long_name_of_algebraic_and_differential():
         solver = da.NullSpace(constraints=short.get("algebraic", "lu"), differential=short.get("differential", "lu"))
         long = da.Geoms(linear_solver=solver)
         assert (long.algebraic, long.differential) == (solver.constraints, solver.differential)
-        one, other = (
-            problem.simulate(method=method, rtol=1e-5, atol=1e-5) for method in (da.Geoms(**short), long)
-        )
+        one, other = (problem.simulate(method=method, rtol=1e-5, atol=1e-5) for method in (da.Geoms(**short), long))
         np.testing.assert_array_equal(one.x[-1], other.x[-1])
 
 

@@ -71,7 +71,6 @@ _DECLARATIONS = "\n".join(
     + ["declare double @dalembert_erfinv(double, i32) #0", "declare ptr @malloc(i64)", "declare void @free(ptr)"]
 )
 _ATTRIBUTES = "attributes #0 = { nounwind willreturn memory(none) }\nattributes #1 = { nounwind noinline }\n"
-_ARGUMENTS = "double %t, ptr noalias readonly %x, ptr noalias readonly %theta, ptr noalias %out"
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,18 @@ class Tape:
 
     instructions: tuple[tuple, ...]
     registers: int
+    vectors: int = 2  # arguments besides t and out
+
+    @property
+    def parameters(self) -> str:
+        """Of the function that is emitted."""
+        vectors = "".join(f"ptr noalias readonly %x{k}, " for k in range(1, self.vectors + 1))
+        return f"double %t, {vectors}ptr noalias %out"
+
+    @property
+    def arguments(self) -> str:
+        """The same as they are handed on."""
+        return f"double %t, {''.join(f'ptr %x{k}, ' for k in range(1, self.vectors + 1))}ptr %out"
 
     def unknown(self) -> set[int]:
         """Operations that this file cannot emit."""
@@ -87,16 +98,23 @@ class Tape:
         return {instruction[0] for instruction in self.instructions} - known
 
 
-def read_tape(function: casadi.Function) -> Tape:
-    """Read the tape of an SX function with the inputs t, x, theta and one dense column as output."""
+def read_tape(function: casadi.Function, ones: int | None = None) -> Tape:
+    """Read the tape of an SX function with the inputs t, any number of vectors, and one dense column as output.
+
+    The input `ones`, which is the last if it is given, becomes the constant 1, of which CasADi shall know nothing: it
+    would simplify x · (1/d) to x/d.
+    """
     identity, constant = function.instruction_id, function.instruction_constant
     inputs, outputs = function.instruction_input, function.instruction_output
     instructions = []
     for k in range(function.n_instructions()):
         operation = identity(k)
         value = constant(k) if operation == _CONST else None
-        instructions.append((operation, tuple(inputs(k)), tuple(outputs(k)), value))
-    return Tape(tuple(instructions), function.sz_w())
+        if operation == _INPUT and ones is not None and inputs(k)[0] == ones:
+            instructions.append((_CONST, (), tuple(outputs(k)), 1.0))
+        else:
+            instructions.append((operation, tuple(inputs(k)), tuple(outputs(k)), value))
+    return Tape(tuple(instructions), function.sz_w(), function.n_in() - 1 - (ones is not None))
 
 
 def literal(value: float) -> str:
@@ -108,7 +126,7 @@ def emit(tape: Tape, chunk: int = CHUNK) -> str:
     """Write the module that exports the tape as `port`."""
     if len(tape.instructions) <= 2 * chunk:
         body, bad = _straight(tape.instructions, 0, set())
-        functions = [f"define i32 @port({_ARGUMENTS}) #1 {{\nentry:\n{body}\n{_status(bad)}\n}}\n"]
+        functions = [f"define i32 @port({tape.parameters}) #1 {{\nentry:\n{body}\n{_status(bad)}\n}}\n"]
     else:
         functions = _chunked(tape, chunk)
     return "\n".join([_DECLARATIONS, *functions, _ATTRIBUTES])
@@ -121,10 +139,10 @@ def _chunked(tape: Tape, chunk: int) -> list[str]:
     for k, start in enumerate(range(0, len(tape.instructions), chunk)):
         body, bad = _straight(tape.instructions[start : start + chunk], start, spilled)
         functions.append(
-            f"define internal double @chunk{k}({_ARGUMENTS}, ptr noalias %w) #1 {{\nentry:\n{body}\n"
+            f"define internal double @chunk{k}({tape.parameters}, ptr noalias %w) #1 {{\nentry:\n{body}\n"
             f" ret double {bad}\n}}\n"
         )
-        calls.append(f" %c{k} = call double @chunk{k}(double %t, ptr %x, ptr %theta, ptr %out, ptr %w)")
+        calls.append(f" %c{k} = call double @chunk{k}({tape.arguments}, ptr %w)")
         calls.append(f" %s{k + 1} = fadd double %s{k}, %c{k}")
     # A work array of the call, not of the port: several threads may be inside at once.
     if tape.registers <= STACK:
@@ -136,7 +154,7 @@ def _chunked(tape: Tape, chunk: int) -> list[str]:
         )
         after = " call void @free(ptr %w)"
     status = _status(f"%s{len(functions)}")
-    port = "\n".join([f"define i32 @port({_ARGUMENTS}) #1 {{\nentry:", before, *calls, after, status, "}\n"])
+    port = "\n".join([f"define i32 @port({tape.parameters}) #1 {{\nentry:", before, *calls, after, status, "}\n"])
     return [*functions, port]
 
 
@@ -192,7 +210,7 @@ def _straight(instructions: tuple, start: int, spilled: set[int]) -> tuple[str, 
             result = "%t"
             if argument:
                 result = f"%v{k}"
-                lines.append(f" %p{k} = getelementptr double, ptr {('%x', '%theta')[argument - 1]}, i64 {position}")
+                lines.append(f" %p{k} = getelementptr double, ptr %x{argument}, i64 {position}")
                 lines.append(f" {result} = load double, ptr %p{k}")
         elif operation in ALIASES:
             result = value(inputs[0], k)

@@ -26,8 +26,8 @@ except ImportError:  # numba moved the parts that the cache is made of
     KernelCache = None
 
 __all__ = [
-    "DEVICE", "OPTIONS", "address_of", "announce", "call1", "call2", "call3", "call_port", "call_reals3", "device",
-    "kernel", "record",
+    "DEVICE", "OPTIONS", "address_of", "announce", "call1", "call2", "call3", "call_code", "call_port", "call_reals3",
+    "device", "inlined", "kernel", "record",
 ]  # fmt: skip
 
 # Kernels allocate nothing: without reference counting their code is shorter, faster and quicker to compile.
@@ -36,6 +36,9 @@ OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 # For functions without a signature of their own, which are compiled into the kernels that call them.
 DEVICE = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **PIPELINE}
 device = njit(**DEVICE)
+# The same, put into the place of every call: for short ones in the innermost loops, where handing over arrays, seven
+# numbers each, takes longer than the work.
+inlined = njit(**DEVICE, forceinline=True)
 
 
 def record(cls: type) -> types.NamedTuple:
@@ -51,6 +54,21 @@ def call_port(typingctx, address, t, x, theta, out):
     def generate(context, builder, signature, arguments):
         pointer = ir.DoubleType().as_pointer()
         function_type = ir.FunctionType(ir.IntType(32), [ir.DoubleType(), pointer, pointer, pointer])
+        function = builder.inttoptr(arguments[0], function_type.as_pointer())
+        pointers = [builder.inttoptr(argument, pointer) for argument in arguments[2:]]
+        return builder.call(function, [arguments[1], *pointers])
+
+    return signature, generate
+
+
+@intrinsic
+def call_code(typingctx, address, t, a, b, c, d, out):
+    """Call code of four vectors (`tape.compile_code`) as `call_port` calls a port. Returns its status, int32."""
+    signature = types.int32(types.uint64, types.float64, *[types.uint64] * 5)
+
+    def generate(context, builder, signature, arguments):
+        pointer = ir.DoubleType().as_pointer()
+        function_type = ir.FunctionType(ir.IntType(32), [ir.DoubleType(), *[pointer] * 5])
         function = builder.inttoptr(arguments[0], function_type.as_pointer())
         pointers = [builder.inttoptr(argument, pointer) for argument in arguments[2:]]
         return builder.call(function, [arguments[1], *pointers])

@@ -10,7 +10,8 @@ import numpy as np
 from dalembert.compile.graph import compile_port
 from dalembert.compile.ports import Port
 from dalembert.compile.system import nonzeros, triplets
-from dalembert.model import KINDS, EquationsOfMotion
+from dalembert.model import EquationsOfMotion
+from dalembert.model.vocabulary import MECHANICAL
 from dalembert.regularize.start_problems import start_problems
 
 #: unknowns of a problem up to which full matrices are taken
@@ -46,9 +47,9 @@ def compile_start(model: EquationsOfMotion) -> CompiledStart | None:
     rates = problems.rate_expressions
     parts = [part for residual, matrix in pairs for part in (residual, nonzeros(matrix))]
     out = ca.cse(ca.densify(ca.vertcat(*parts, *rates)))
-    x = ca.vertcat(*(graph.symbol[kind] for kind in KINDS), graph.a)
-    ends = np.cumsum([0, *(graph.size(kind) for kind in KINDS), graph.size("v")])
-    slices = {kind: slice(*ends[i : i + 2].tolist()) for i, kind in enumerate((*KINDS, "a"))}
+    x = ca.vertcat(*(graph.symbol[kind] for kind in MECHANICAL), graph.a)
+    ends = np.cumsum([0, *(graph.size(kind) for kind in MECHANICAL), graph.size("v")])
+    slices = {kind: slice(*ends[i : i + 2].tolist()) for i, kind in enumerate((*MECHANICAL, "a"))}
     determined = ca.vertcat(graph.a, *(graph.symbol[kind] for kind in ("w", "lam", "mu")))
     return CompiledStart(
         compile_port(graph.t, x, graph.theta, out),

@@ -51,7 +51,25 @@ def compile_tape(t: casadi.SX, x: casadi.SX, theta: casadi.SX, out: casadi.SX) -
 
 def compile_function(function: casadi.Function, *, chunk: int = CHUNK, level: int | None = None) -> Port:
     """Compile a function made by `port_function`; `chunk` and `level` are for measurements and tests."""
-    tape = read_tape(function)
+    code = compile_code(function, chunk=chunk, level=level)
+    return Port(
+        code.address,
+        n_x=function.numel_in(1),
+        n_theta=function.numel_in(2),
+        n_out=function.numel_out(0),
+        backend="llvm",
+        keep=code,
+    )
+
+
+def compile_code(
+    function: casadi.Function, *, chunk: int = CHUNK, level: int | None = None, ones: int | None = None
+) -> jit.Code:
+    """Machine code of a function of t and any number of vectors: ``int32 code(t, x1, x2, ..., out)``.
+
+    The input `ones` is no argument, but the constant 1 (see `read_tape`).
+    """
+    tape = read_tape(function, ones)
     if unknown := tape.unknown():
         raise NotImplementedError(f"no machine code for the CasADi operations {sorted(unknown)}")
     if level is None:
@@ -64,19 +82,12 @@ def compile_function(function: casadi.Function, *, chunk: int = CHUNK, level: in
             code, image = jit.build(emit(tape, chunk), level=level)
             store.save(key, image)
         code = _remember(key, code)
-    return Port(
-        code.address,
-        n_x=function.numel_in(1),
-        n_theta=function.numel_in(2),
-        n_out=function.numel_out(0),
-        backend="llvm",
-        keep=code,
-    )
+    return code
 
 
 def _key(tape: Tape, chunk: int, level: int) -> str:
     """Hash of everything the object code depends on. `repr` of a float is exact, and NaN has one."""
-    content = f"{jit.fingerprint()}|{chunk}|{level}|{tape.registers}|{tape.instructions!r}"
+    content = f"{jit.fingerprint()}|{chunk}|{level}|{tape.registers}|{tape.vectors}|{tape.instructions!r}"
     return hashlib.sha256(content.encode()).hexdigest()
 
 

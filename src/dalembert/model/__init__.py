@@ -5,6 +5,5 @@ from dalembert.model.equations_of_motion import EquationsOfMotion
 from dalembert.model.implicit import ImplicitDAE
 from dalembert.model.inputs import Input
 from dalembert.model.quasi_linear import QuasiLinearDAE
-from dalembert.model.vocabulary import MECHANICAL as KINDS
 
-__all__ = ["KINDS", "EquationsOfMotion", "ImplicitDAE", "Input", "Model", "QuasiLinearDAE"]
+__all__ = ["EquationsOfMotion", "ImplicitDAE", "Input", "Model", "QuasiLinearDAE"]

@@ -20,8 +20,6 @@ from dalembert.model.theta import ThetaLayout
 from dalembert.model.travel import ARRIVED, Shared
 from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, select
 
-#: attributes of a model that hold what was derived from it
-STORES = ("kept", "cache", "lock")
 #: whether no function of a model contains the time itself
 THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
@@ -111,26 +109,22 @@ class Model(Shared):
         _check_unique([*variables, *self.graph.other_names()], faults)
         if faults:  # nothing can be traced with broken names
             raise ModelError(f"model '{name}' has faults", faults)
-        self._keep_nothing()
-
-    def _keep_nothing(self) -> None:
         #: what was derived from the graph; shared by all variants of this model
         self.kept = Kept()
-        self.cache: dict[Any, Any] = {}
-        self.lock = self.kept.lock
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what was derived from it."""
-        return {name: value for name, value in dict(self.__dict__).items() if name not in STORES}
+        return {name: value for name, value in dict(self.__dict__).items() if name != "kept"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Of models that come again and again (tasks of a sweep), what was derived for the first serves all."""
         self.__dict__.update(state)
         known = ARRIVED.get(self.graph.digest)
-        if type(known) is type(self) and known.graph.t is self.graph.t:  # the same symbols
-            self.__dict__.update({name: getattr(known, name) for name in STORES})
+        same = type(known) is type(self) and known.name == self.name  # forms name their model in messages
+        if same and known.graph.t is self.graph.t:
+            self.kept = known.kept
             return
-        self._keep_nothing()
+        self.kept = Kept()
         ARRIVED.put(self.graph.digest, self)
 
     def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any) -> list[str]:

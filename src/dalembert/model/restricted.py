@@ -62,9 +62,7 @@ def _build(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotio
     graph = RestrictedGraph.__new__(RestrictedGraph)
     graph.__dict__.update(whole.__dict__)
     graph.whole = whole
-    graph.rows = {
-        kind: [i for i, name in enumerate(whole.vectors[kind]) if name in active] for kind in ("lam", "mu")
-    }
+    graph.rows = {kind: [i for i, name in enumerate(whole.vectors[kind]) if name in active] for kind in ("lam", "mu")}
     graph.vectors, graph.symbol, graph.externals = dict(whole.vectors), dict(whole.symbol), {}
     released = []
     for kind, rows in graph.rows.items():
@@ -85,7 +83,6 @@ def _build(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotio
             graph.functions[role] = _chosen(function, rows, ca.vertcat(*released))
     variant = copy.copy(model)
     variant.graph, variant.kept = graph, Kept(model.kept.lock)
-    variant.cache = {}
     return variant
 
 

@@ -9,6 +9,7 @@ are sparse (see `sparse_steps`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ from dalembert.errors import (
     StepRefused,
     warn_user,
 )
-from dalembert.model import KINDS, EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
+from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.newton import (
     ITERATIONS,
@@ -44,6 +45,10 @@ from dalembert.regularize.start_values import given_values
 MODES = ("correct", "check", "trust")
 #: a relative change of a given start value beyond this is worth a warning
 NOTEWORTHY = 1e-3
+#: what a warning calls such a value, and what it advises; None: changes are meant, and there is no warning
+OCCASION: ContextVar[tuple[str, str] | None] = ContextVar(
+    "occasion", default=("start value of", 'initial_values="check" makes this an error')
+)
 #: iterations for accelerations after which it is asked whether residuals are rounding errors
 PATIENCE = 4
 #: redundant equations contradict each other if more than this fraction of their terms cannot be met
@@ -111,13 +116,14 @@ def consistent_initial_values(
         raise ModelError(f"the start time is {t0}")
     try:
         if initial_conditions is not None:
-            if not isinstance(model, EquationsOfMotion):
+            if not model.mechanical:
                 raise OptionError("initial_conditions are for EquationsOfMotion; give x0 for other models")
             from dalembert.regularize.conditions import solve_conditions
 
             found = solve_conditions(model, t0, start, initial_conditions, rtol, atol)
             corrected = max(_relative_change(start[kind], found[kind]) for kind in ("p", "v"))
-            initial = _start(model, t0, found, set(KINDS), "trust" if mode == "trust" else "correct", rtol, atol)
+            mode = "trust" if mode == "trust" else "correct"
+            initial = _start(model, t0, found, set(model.state_kinds), mode, rtol, atol)
             return InitialValues(t0, initial.values, corrected, initial.unique)
         return _start(model, t0, start, known, mode, rtol, atol)
     except StepRefused as refusal:
@@ -126,12 +132,12 @@ def consistent_initial_values(
 
 
 def _start(model: Model, t0: float, start: dict, known: set, mode: str, rtol: float, atol: float) -> InitialValues:
-    if isinstance(model, QuasiLinearDAE):
+    if model.own_formulation == "quasi-linear":
         from dalembert.regularize.initial_quasi_linear import quasi_linear_start
 
         x, x_dot = quasi_linear_start(model, t0, start["x"], mode, rtol, atol)
         return InitialValues(t0, {"x": x, "x_dot": x_dot}, _relative_change(start["x"], x))
-    if isinstance(model, ImplicitDAE):
+    if model.own_formulation == "implicit":
         from dalembert.regularize.initial_implicit import implicit_start
 
         x, x_dot = implicit_start(model, t0, start["x"], start["dx"], "dx" in known, mode, rtol, atol)
@@ -153,7 +159,7 @@ class _Start:
         self.weight = {kind: atol + rtol * np.abs(start[kind]) for kind in ("p", "v")}
         self.theta = model.theta(t)
         self.problems = start_problems(model)
-        self.values = {kind: start[kind].copy() for kind in KINDS}
+        self.values = {kind: start[kind].copy() for kind in model.state_kinds}
         orders = {
             "position": (("s", None), ("lam", None)),
             "velocity": (("lam", "velocity"), ("mu", None)),
@@ -231,10 +237,12 @@ class _Start:
             )
         relative = change / (1 + np.abs(before))
         moved = int(np.argmax(relative))
-        if relative[moved] > NOTEWORTHY:
+        occasion = OCCASION.get()
+        if relative[moved] > NOTEWORTHY and occasion is not None:
+            what, remedy = occasion
             warn_user(
-                f"start value of '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy "
-                f'the constraints on {level} level at t = {self.t:.9g}; initial_values="check" makes this an error',
+                f"{what} '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy the "
+                f"constraints on {level} level at t = {self.t:.9g}; {remedy}",
                 InitialValuesCorrected,
             )
         return float(relative[moved])

@@ -37,7 +37,7 @@ FORM: Slot[ProjectedSystem] = Slot("projected form of a quasi-linear DAE", most=
 
 def projected_quasi_linear(model: QuasiLinearDAE) -> ProjectedSystem:
     """Build (once) the projected form of a DAE whose `constraints=` are all that it has, hidden ones included."""
-    if not isinstance(model, QuasiLinearDAE):
+    if model.own_formulation != "quasi-linear":
         raise ModelError(f"model '{model.name}' is not a QuasiLinearDAE")
     return model.kept.get(FORM, None, lambda: _build(model))
 

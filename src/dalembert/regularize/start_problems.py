@@ -11,7 +11,7 @@ from functools import cached_property
 import casadi as ca
 
 from dalembert.kept import Slot
-from dalembert.model import KINDS, EquationsOfMotion
+from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import jacobian
 from dalembert.regularize.hidden import HiddenConstraints, derive, hidden_constraints
@@ -35,7 +35,7 @@ class StartProblems:
 
     def __init__(self, model: EquationsOfMotion):
         self.model = model
-        self._n = {kind: model.graph.size(kind) for kind in KINDS}
+        self._n = {kind: model.graph.size(kind) for kind in model.state_kinds}
 
     # -- expressions -----------------------------------------------------------------------------------------------
 

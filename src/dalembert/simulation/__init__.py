@@ -13,7 +13,6 @@ from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
-from dalembert.regularize import consistent_initial_values
 from dalembert.simulation.arguments import positive, time_span, tolerances_for
 from dalembert.simulation.hybrid import Actions, Transition
 from dalembert.simulation.output import Output, Sampling
@@ -50,6 +49,7 @@ def simulate(
     progress: bool = False,
     checkpoint: str | Path | None = None,
     profile: bool = False,
+    trace: bool = False,
     **unknown: Any,
 ) -> Solution:
     """Integrate a model.
@@ -86,6 +86,8 @@ def simulate(
         Save what has been computed to this file every half minute and at the end.
     profile : bool
         Find out where the time goes: ``sol.profile`` is a table of it.
+    trace : bool
+        Keep a record of each step that is tried, accepted or not: ``sol.trace`` is a table of them.
 
     Returns
     -------
@@ -117,6 +119,8 @@ def simulate(
     model = model.replace(parameters, inputs)
     if discrete is not None:
         model = model.with_discrete(model.discrete_values(discrete))
+    from dalembert.solvers.start import start_values  # imports numba: not before it is needed
+
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
     clock = [time.perf_counter()]
@@ -130,14 +134,14 @@ def simulate(
         raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
     if checkpoint is not None and not isinstance(checkpoint, str | Path):
         raise OptionError(f"checkpoint={checkpoint!r} must be a path")
-    initial = consistent_initial_values(
+    initial = start_values(
         model,
         t0,
+        given,
         mode=options.initial_values,
+        rtol=tolerances.tightest[0],
+        atol=tolerances.tightest[1],
         initial_conditions=initial_conditions,
-        rtol=float(np.min(tolerances.rtol)),
-        atol=float(np.min(tolerances.atol)),
-        **given,
     )
     clock.append(time.perf_counter())
     from dalembert.simulation.events import EventHandler
@@ -146,9 +150,10 @@ def simulate(
     from dalembert.simulation.segments import Limits, Segments
 
     event_list = as_events(events)
-    segments = Segments(model, options, form, tolerances, Limits(step_limit, int(max_steps)), event_list)
+    segments = Segments(model, options, form, tolerances, Limits(step_limit, int(max_steps)), event_list, trace)
     recorder = Recorder(model, form, repr(options), t0, sampling, dense_output)
     recorder.event_names = [event.name for event in event_list]
+    recorder.traced = trace
     if profile:
         clock.append(time.perf_counter())
         names = ("formulation", "initial values", "compilation and records")

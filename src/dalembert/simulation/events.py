@@ -15,7 +15,7 @@ from dalembert.simulation.hybrid import HybridState, Responder
 from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segment
-from dalembert.solvers import status
+from dalembert.solvers.status import Status
 
 #: restarts by one event that are remembered, and how many of them at practically the same time mean that it accumulates
 RESTARTS, RESTARTS_AT_ONCE = 8, 4
@@ -182,9 +182,7 @@ class EventHandler:
             before, s = abs(change), s + change
         return t + s * h, x, a
 
-    def _step_to_root(
-        self, segment: Segment, t: float, h: float, c: np.ndarray, root: Root, end: float
-    ) -> tuple:
+    def _step_to_root(self, segment: Segment, t: float, h: float, c: np.ndarray, root: Root, end: float) -> tuple:
         """Repeat the step so that it ends at the root: dense output is less accurate than the method itself.
 
         Returns the time, the state and the accelerations there; the step has been kept.
@@ -207,11 +205,11 @@ class EventHandler:
         try:
             for _ in range(4):
                 stepper.start(t_before, x_before, x_dot, at, abs(at - t_before))
-                pieces, reason = [], status.EVENT
-                while reason in (status.EVENT, status.BUFFER_FULL):
+                pieces, reason = [], Status.EVENT
+                while reason in (Status.EVENT, Status.BUFFER_FULL):
                     reason = stepper.advance()
                     pieces.append(stepper.collect())
-                if reason != status.DONE:
+                if reason != Status.DONE:
                     break
                 kept = tuple(np.concatenate(parts) for parts in zip(*pieces, strict=True))
                 last, size = kept[2][-1], kept[1][-1]
@@ -232,7 +230,8 @@ class EventHandler:
                 if (at - end) * h > 0:  # what lies beyond may be another model: inputs jump there
                     at = end
         finally:
-            stepper.counts[:] = counts  # the detour is not part of the method's statistics
+            stepper.counts[:] = counts  # the detour is not part of the method's statistics, nor of a trace
+            stepper.take_trace()
         if abs(kept[0][-1] - end) <= rest:
             kept[0][-1] = end
         recorder.keep(*kept)

@@ -83,9 +83,7 @@ class HybridState:
                 (discrete if kind == "discrete" else vectors[kind])[i] = float(new.reshape(()))
             elif name in vectors:
                 if new.shape != vectors[name].shape:
-                    raise SimulationError(
-                        f"{by} gives {new.size} values for {name}, which has {vectors[name].size}"
-                    )
+                    raise SimulationError(f"{by} gives {new.size} values for {name}, which has {vectors[name].size}")
                 vectors[name][:] = new
             else:
                 raise SimulationError(f"{by}: {explain_unknown(name, [*places, *vectors])}")
@@ -131,9 +129,7 @@ class Actions:
             try:
                 answer = event.action(state.namespace())
             except Exception as error:
-                raise SimulationError(
-                    f"{by} raised {type(error).__name__}: {error} at t = {state.t:.9g}"
-                ) from error
+                raise SimulationError(f"{by} raised {type(error).__name__}: {error} at t = {state.t:.9g}") from error
             if not isinstance(answer, Transition):
                 answer = Transition(values={} if answer is None else answer)
             state = state.changed(answer, by)

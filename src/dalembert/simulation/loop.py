@@ -21,7 +21,7 @@ from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segments
 from dalembert.solution import Solution
-from dalembert.solvers import status
+from dalembert.solvers.status import Count, Status
 
 #: accepted steps that must bring the simulation forward by a millionth of the interval
 PATIENCE = 10_000
@@ -29,6 +29,9 @@ PATIENCE = 10_000
 RECENT = 400
 #: inputs are looked at at so many times to know their size; differences below this fraction of it are rounding errors
 INPUT_SAMPLES, ROUNDING = 33, 1e-13
+
+#: how warnings speak of values that an action has set, and that violate constraints
+AFTER_ACTION = ("after the action of an event,", "let the action set values that satisfy them")
 
 
 class Loop:
@@ -117,22 +120,23 @@ class Loop:
             stepper = segment.stepper
             reason = stepper.advance()
             t, h, c = stepper.collect()
-            if reason in (status.EVENT, status.EVENT_FAILED):
+            self.recorder.tried(stepper.take_trace())
+            if reason in (Status.EVENT, Status.EVENT_FAILED):
                 self._keep(t[:-1], h[:-1], c[:-1])
             else:
                 self._keep(t, h, c)
-            if reason == status.EVENT:
+            if reason == Status.EVENT:
                 stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1], end)
                 self._remember(t[-1:], c[-1:, 0])
                 if stop is not None and self._respond(stop, end):
                     return True
             self.recorder.report()
-            if reason == status.DONE:
+            if reason == Status.DONE:
                 return False
-            if reason in (status.BUFFER_FULL, status.EVENT):
+            if reason in (Status.BUFFER_FULL, Status.EVENT):
                 self._must_progress()
                 continue
-            if reason == status.EVENT_FAILED:
+            if reason == Status.EVENT_FAILED:
                 raise self.events.failure(segment, float(stepper.scan.failed[0]), stepper.scan.out)
             if self._step_over(reason, end):
                 continue
@@ -148,7 +152,9 @@ class Loop:
             )
             state, since_last = self.events.respond(stop, state)
             segment = segments.switch(state)
-            x, x_dot = segment.consistent(t, state.vectors, "correct")
+            taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
+            # constraints that are taken up change velocities: that is an impact
+            x, x_dot = segment.consistent(t, state.vectors, "correct", None if taken_up else AFTER_ACTION)
             self._jump(x)
             if not stop.ends and t != end:
                 segment.stepper.start(t, x, x_dot, end, None)
@@ -182,7 +188,7 @@ class Loop:
 
     def _must_progress(self) -> None:
         """Raise if the last PATIENCE steps got nowhere: a chattering force, a singularity in disguise."""
-        taken = int(self.segments.current.stepper.counts[status.Count.ACCEPTED])
+        taken = int(self.segments.current.stepper.counts[Count.ACCEPTED])
         if taken - self._progress[0] < PATIENCE:
             return
         reached = self.recorder.reached

@@ -14,7 +14,8 @@ from dalembert.regularize import InitialValues
 from dalembert.simulation.output import Sampling
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
-from dalembert.solution import EventLog, Occurrence, Profile, SegmentInfo, Solution, Statistics, Trajectory
+from dalembert.solution import EventLog, Occurrence, Profile, SegmentInfo, Solution, Statistics, Trace, Trajectory
+from dalembert.solvers.status import ATTEMPT
 
 if TYPE_CHECKING:
     from dalembert.compile.monitor import Monitor
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 #: seconds between two checkpoints
 CHECKPOINT_EVERY = 30.0
+NO_ATTEMPTS = np.zeros((0, len(ATTEMPT)))
 
 
 class Recorder:
@@ -42,6 +44,8 @@ class Recorder:
         self._restarts: list[int] = []
         self._restart_x: list[np.ndarray] = []
         self._segments: list[SegmentInfo] = []
+        self.traced = False
+        self._attempts: list[np.ndarray] = []  # rows of a trace
 
     def begin(self, segment: Segment, x: np.ndarray, initial: InitialValues) -> None:
         """At the start, where the first segment has the unknowns x."""
@@ -75,6 +79,16 @@ class Recorder:
                 x = x * s[:, None] + c[step, k]
             self._points.append((wanted, x))
 
+    def tried(self, rows: np.ndarray | None) -> None:
+        """Steps that were tried in the current segment, as `Stepper.take_trace` gives them."""
+        if rows is None:
+            return
+        if self.segment.places is not None:
+            column = rows[:, ATTEMPT.index("worst")]
+            known = column >= 0
+            column[known] = self.segment.places[column[known].astype(int)]
+        self._attempts.append(rows)
+
     def jump(self, segment: Segment, x: np.ndarray) -> None:
         """The state is x from here on, in the layout of a segment, which may be another one."""
         self._enter(segment, self.reached)
@@ -92,9 +106,7 @@ class Recorder:
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
         """A root of an event function."""
-        state = {
-            kind: value for kind, value in self.segment.vectors(x, self.model).items() if kind in self.form.slices
-        }
+        state = {kind: value for kind, value in self.segment.vectors(x, self.model).items() if kind in self.form.slices}
         if a is not None:
             state["a"] = a
         self.occurrences.append(
@@ -139,6 +151,7 @@ class Recorder:
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
             parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
             partial=sampling.columns is not None, segments=self._segments, profile=measured,
+            trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
         )  # fmt: skip
 
     def _trajectory(self, n: int) -> tuple[Trajectory, np.ndarray | None]:

@@ -17,11 +17,13 @@ from dalembert.errors import SimulationError
 from dalembert.model import Model
 from dalembert.model.event import Event
 from dalembert.model.restricted import restricted
-from dalembert.regularize import InitialValues, consistent_initial_values
+from dalembert.regularize import InitialValues
 from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
+from dalembert.regularize.initial import OCCASION
 from dalembert.simulation.hybrid import HybridState
 from dalembert.solvers.method import MethodOptions, RunSpec, Stepper, Tolerances
+from dalembert.solvers.start import start_values
 
 if TYPE_CHECKING:
     from dalembert.compile.ports import Port
@@ -59,13 +61,22 @@ class Segment:
         """x and x' from consistent values."""
         return self.form.start(initial)
 
-    def consistent(self, t: float, vectors: Mapping[str, np.ndarray], mode: str) -> tuple[np.ndarray, np.ndarray]:
-        """x and x' at t from vectors of the model, made consistent with what is in force here."""
+    def consistent(
+        self, t: float, vectors: Mapping[str, np.ndarray], mode: str, occasion: tuple[str, str] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """x and x' at t from vectors of the model, made consistent with what is in force here.
+
+        `occasion` is how a warning calls values that this changes noticeably; None: that they change is meant.
+        """
         model = self.model
         given: dict[str, Any] = {f"{kind}0": vectors[kind] for kind in model.settable_kinds if kind in vectors}
         # the last derivatives tell where to look for the next ones
         given |= {f"{kind}0": self.stepper.x_dot.copy() for kind in model.given_rates}
-        return self.form.start(consistent_initial_values(model, t, mode=mode, **given))
+        token = OCCASION.set(occasion)
+        try:
+            return self.form.start(start_values(model, t, given, mode=mode))
+        finally:
+            OCCASION.reset(token)
 
     def after_breakpoint(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Restart values: states stay, multipliers and accelerations may jump."""
@@ -101,9 +112,10 @@ class Segments:
         tolerances: Tolerances,
         limits: Limits,
         events: Sequence[Event],
+        trace: bool = False,
     ):
         self.model, self.options, self.form, self.events = model, options, form, events
-        self.tolerances, self.limits = tolerances, limits
+        self.tolerances, self.limits, self.trace = tolerances, limits, trace
         self._traced = traced_events(form.model, events)
         self._samples = max((event.check_points for event in events), default=1)
         self._known: dict[frozenset[str] | None, Segment] = {}
@@ -134,6 +146,7 @@ class Segments:
             max_steps=self.limits.max_steps,
             events=port,
             samples=self._samples,
+            trace=self.trace,
         )
         return Segment(model, form, self.options.stepper(form, spec), port, active, places)
 

@@ -6,6 +6,18 @@ from dalembert.solution.segments import SegmentInfo
 from dalembert.solution.solution import Solution
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
+from dalembert.solution.trace import Attempt, Trace
 from dalembert.solution.trajectory import Trajectory
 
-__all__ = ["EventLog", "Occurrence", "Profile", "SegmentInfo", "Solution", "StateView", "Statistics", "Trajectory"]
+__all__ = [
+    "Attempt",
+    "EventLog",
+    "Occurrence",
+    "Profile",
+    "SegmentInfo",
+    "Solution",
+    "StateView",
+    "Statistics",
+    "Trace",
+    "Trajectory",
+]

@@ -18,6 +18,7 @@ from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo, segment_at
 from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
+from dalembert.solution.trace import Trace
 from dalembert.solution.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Solution(StateView):
         Where the time went; ``simulate(..., profile=True)`` asks for it.
     segments : sequence of SegmentInfo, optional
         Stretches of time between jumps, if constraints in force or discrete variables have changed.
+    trace : Trace, optional
+        Every step that was tried; ``simulate(..., trace=True)`` asks for it.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class Solution(StateView):
         partial: bool = False,
         profile: Profile | None = None,
         segments: Sequence[SegmentInfo] = (),
+        trace: Trace | None = None,
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -128,6 +132,7 @@ class Solution(StateView):
         self.t_eval = t_eval
         self.initial = dict(initial or {})
         self.profile = profile
+        self.trace = trace
 
     @classmethod
     def later(cls, content: Callable[[], dict[str, Any]]) -> Solution:

@@ -1,8 +1,8 @@
 """Result files (HDF5).
 
 Attributes of the root tell the format and its version; the groups are `names`, `slices`, `trajectory`, `stats`,
-`events`, `parameters`, `initial`, `segments` and, if there is one, `profile`. Names given by users never become HDF5
-names, in which '/' and '.' are special: such mappings are numbered datasets with the name as an attribute.
+`events`, `parameters`, `initial`, `segments` and, if there are such, `profile` and `trace`. Names given by users never
+become HDF5 names, in which '/' and '.' are special: such mappings are numbered datasets with the name as an attribute.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dalembert.solution.events import EventLog, Occurrence
 from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo
 from dalembert.solution.statistics import Statistics
+from dalembert.solution.trace import Trace
 from dalembert.solution.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ def _write(sol: Solution, file: h5py.File) -> None:
     _write_segments(file.create_group("segments"), sol.segments)
     if sol.profile is not None:
         _write_profile(file.create_group("profile"), sol.profile)
+    if sol.trace is not None:
+        _write_trace(file.create_group("trace"), sol.trace)
 
 
 def _write_profile(group: h5py.Group, profile: Profile) -> None:
@@ -160,6 +163,15 @@ def _read_segments(group: h5py.Group) -> list[SegmentInfo]:
     return segments
 
 
+def _write_trace(group: h5py.Group, trace: Trace) -> None:
+    group["rows"] = trace.rows
+    _write_texts(group, "variables", trace.variables)
+
+
+def _read_trace(group: h5py.Group) -> Trace:
+    return Trace(group["rows"][()], _read_texts(group["variables"]))
+
+
 def _read(file: h5py.File) -> dict[str, Any]:
     return {
         **{text: file[text].asstr()[()] for text in TEXTS},
@@ -174,6 +186,7 @@ def _read(file: h5py.File) -> dict[str, Any]:
         "partial": bool(file.attrs.get("partial", False)),
         "profile": _read_profile(file["profile"]) if "profile" in file else None,
         "segments": _read_segments(file["segments"]) if "segments" in file else (),
+        "trace": _read_trace(file["trace"]) if "trace" in file else None,
     }
 
 

@@ -9,10 +9,12 @@ from typing import Any
 from dalembert.errors import OptionError
 from dalembert.solvers.dassl import Dassl
 from dalembert.solvers.geoms import Geoms
+from dalembert.solvers.hedop5 import Hedop5
 from dalembert.solvers.hem5 import Hem5
 from dalembert.solvers.method import MethodOptions
 from dalembert.solvers.mexx import Mexx
 from dalembert.solvers.odassl import Odassl
+from dalembert.solvers.phem56 import Phem56
 from dalembert.solvers.radau5 import Radau5
 from dalembert.solvers.rkf45 import Rkf45
 
@@ -20,9 +22,11 @@ from dalembert.solvers.rkf45 import Rkf45
 METHODS: dict[str, type[MethodOptions]] = {
     "dassl": Dassl,
     "geoms": Geoms,
+    "hedop5": Hedop5,
     "hem5": Hem5,
     "mexx": Mexx,
     "odassl": Odassl,
+    "phem56": Phem56,
     "radau5": Radau5,
     "rkf45": Rkf45,
 }
@@ -50,4 +54,7 @@ def resolve_method(method: Any) -> MethodOptions:
     raise OptionError(f"method must be a name or an options object such as Radau5(), not {method!r}")
 
 
-__all__ = ["METHODS", "Dassl", "Geoms", "Hem5", "MethodOptions", "Mexx", "Odassl", "Radau5", "Rkf45", "resolve_method"]
+__all__ = [
+    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "Odassl", "Phem56", "Radau5", "Rkf45",
+    "resolve_method",
+]  # fmt: skip

@@ -1,7 +1,7 @@
 """HEM5: half-explicit Runge-Kutta method of order 5 with 8 stages for the equations of motion of index 2 [1]_.
 
 Differential equations are treated explicitly; constraints on velocity level hold at every stage, by one linear
-saddle-point system a stage. For nonstiff problems it is the quickest method here.
+saddle-point system a stage.
 
 References
 ----------
@@ -14,20 +14,41 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from dalembert.errors import ModelError
-from dalembert.model import Model
-from dalembert.solvers.half.options import Parts, RungeKuttaOptions
-from dalembert.solvers.method import one_of
+from dalembert.solvers.half.options import HalfExplicitRungeKutta
+from dalembert.solvers.half.tableau import HalfExplicitTableau
 
-if TYPE_CHECKING:
-    from dalembert.compile.half_explicit import CompiledDescriptor
-    from dalembert.regularize import DescriptorForm
+_WEIGHTS = [0.0, 0.0, 0.0, 0.2467760667636791, 0.2106594087489728, 0.1769218149125021, 0.3064446444147922,
+            0.05919806516005373]  # fmt: skip
+_EIGHTH = [0.0, 0.0, 0.0, 3.624477248753816, -0.4617724189181256, -3.198024628164272, 1.035319798328740, 0.0]
+
+TABLEAU = HalfExplicitTableau.classical(
+    "HEM5",
+    order=5,
+    c=[0.0, 0.1, 0.15, 0.3614787346573635, 0.08535584335486351, 0.5, 0.8, 1.0, 1.0],
+    rows=[
+        [],
+        [0.1],
+        [0.0375, 0.1125],
+        [0.3222169236216038, -1.188883322987607, 1.228145134023366],
+        [-0.03501123898129943, 0.3725420601086163, -0.2721053535582034, 0.01993037578575077],
+        [-0.5576547055042005, 1.367307289645883, -1.732236360460725, 0.4587772007467548, 0.9638065755722880],
+        [0.08654517193566155, -0.08810082847945416, 0.1981275547329404, -0.4645422679331083, 0.1615170091109488,
+         0.9064533606330119],
+        _EIGHTH,
+        _WEIGHTS,
+    ],
+    # (9): the new point against the eighth stage, and against a quadrature of low order
+    estimates=[
+        [b - a for b, a in zip(_WEIGHTS, _EIGHTH, strict=True)],
+        [b - a for b, a in zip(_WEIGHTS, [0.0] * 6 + [2.5, -1.5], strict=True)],
+    ],
+    estimate_power=5,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Hem5(RungeKuttaOptions):
+class Hem5(HalfExplicitRungeKutta):
     """Options of HEM5. Main: none is needed. Other: projection, drift and step limits (see `RungeKuttaOptions`).
 
     Examples
@@ -39,32 +60,4 @@ class Hem5(RungeKuttaOptions):
     (True, True)
     """
 
-    error: str = "all"  # estimated in "all" of p, v, r, or in "positions" only
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("error", self.error, ("all", "positions"))
-
-    def settings(self) -> dict[str, float]:
-        return {**super().settings(), "error_in": int(self.error == "all")}
-
-    def formulate(self, model: Model) -> DescriptorForm:
-        """The form this method integrates."""
-        form = self._without_friction(super().formulate(model))
-        if form.dynamics_read_multipliers:
-            # the multipliers of the stages are averages of low order
-            raise ModelError(
-                f"model '{model.name}': dynamics= depends on multipliers, which the stages of Hem5 do not give "
-                "accurately; take Rkf45, Geoms or Radau5"
-            )
-        return form
-
-    def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
-        from dalembert.solvers.half.hem5_kernel import hem5, new_hem5_state
-        from dalembert.solvers.half.stepper import saddle_pattern
-
-        return Parts(
-            kernel=hem5,
-            prepare=lambda: new_hem5_state(compiled),
-            pattern=lambda: saddle_pattern(compiled, symmetric=False),
-        )
+    tableau = TABLEAU

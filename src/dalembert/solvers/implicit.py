@@ -14,10 +14,10 @@ from dalembert.compile.system import CompiledSystem, leading_port
 from dalembert.errors import FunctionFailed, SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.kept import Slot
 from dalembert.linalg.factors.lu import null_vector
-from dalembert.solvers import status as codes
 from dalembert.solvers.differences import differences_record
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.method import RunSpec
+from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
 PORTS = ("residual", "jacobian", "inputs", "events")
@@ -57,7 +57,7 @@ def differences_of(
 class ImplicitStepper(KernelStepper):
     """A run of a method on F(t, x, x') = 0, with the linear algebra in the record `algebra`.
 
-    The record `state` has at least t, h, x, x_dot, count, error, scale, failed, failed_t and refused.
+    The record `state` has the fields of `shell.py`, error, scale, failed and failed_t.
     """
 
     #: the iteration matrix is σ E − J with σ = leading_coefficient / h
@@ -112,8 +112,7 @@ class ImplicitStepper(KernelStepper):
 
     def watch_by(self, monitor: Monitor) -> None:
         relays = {f.address: relay for f, relay in zip(monitor.functions, monitor.addresses, strict=True)}
-        if "monitor" in self.state.dtype.names:
-            self.state.set(monitor=monitor.clock)
+        self.state.set(monitor=monitor.clock)
         self.ports = self.ports._replace(
             **{name: np.uintp(relays.get(int(getattr(self.ports, name)), 0)) for name in PORTS}
         )
@@ -127,29 +126,34 @@ class ImplicitStepper(KernelStepper):
         error = self.function_error()
         if error is not None:
             return error
-        if status == codes.TOO_MANY_STEPS:
+        if status == Status.TOO_MANY_STEPS:
             return TooManySteps(
                 f"{self.spec.max_steps} steps did not reach the end; stopped at t = {t:.9g}. Raise max_steps, "
                 "loosen rtol and atol, or look for a fast oscillation or a chattering input there."
             )
-        if status in (codes.NOT_FINITE, codes.PORT_FAILED):
+        if status in (Status.NOT_FINITE, Status.PORT_FAILED):
             return FunctionFailed(f"{self.not_finite()} at t = {self.state.failed_t:.9g}: check the model there")
         singular = self._singularity()
-        if status == codes.SINGULAR or singular:
+        if status == Status.SINGULAR or singular:
             culprit = singular or self._pivot()
             return SingularMatrix(
                 f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a "
                 "variable that no equation determines, or a singular configuration."
             )
-        if self.state.refused:
+        if self.state.why == Outcome.CANNOT_EVALUATE:
             return FunctionFailed(
                 f"{self.not_finite()} beyond t = {t:.9g} (tried t = {self.state.failed_t:.9g}), and no "
                 "step size avoids it: the solution may leave the domain of a function there (root, logarithm, division)"
             )
+        if status == Status.CONVERGENCE_FAILURES:
+            return StepSizeTooSmall(
+                f"{self.shrunk(status)}: Newton's method does not converge; the largest error is in "
+                f"'{self._worst_variable()}'. The model may be discontinuous or singular there, start values may be "
+                "inconsistent, or derivatives wrong."
+            )
         return StepSizeTooSmall(
-            f"the step size fell to {abs(self.state.h):.2e} at t = {t:.9g}; the largest error is in "
-            f"'{self._worst_variable()}'. The solution may be discontinuous or singular there, or the "
-            "tolerances too tight."
+            f"{self.shrunk(status)}; the largest error is in '{self._worst_variable()}'. The solution may be "
+            "discontinuous or singular there, or the tolerances too tight."
         )
 
     def model_ports(self) -> tuple[Port | None, ...]:

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from dalembert.compile.system import CompiledSystem
 
 
-def iteration_pattern(
-    compiled: CompiledSystem, large: int, make: Callable[[LinearSolver], Memory]
-) -> IterationPattern:
+def iteration_pattern(compiled: CompiledSystem, large: int, make: Callable[[LinearSolver], Memory]) -> IterationPattern:
     """σ E − J of a compiled system; sparse factors are quicker from `large` rows on, `make` builds the record."""
     n = compiled.system.n
     nonzeros = len(compiled.jacobian_pattern[0]) + len(compiled.leading_pattern[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -28,6 +29,11 @@ class Tolerances:
     rtol: np.ndarray
     atol: np.ndarray
 
+    @cached_property
+    def tightest(self) -> tuple[float, float]:
+        """The smallest relative and the smallest absolute one."""
+        return float(np.min(self.rtol)), float(np.min(self.atol))
+
     def at(self, places: np.ndarray) -> Tolerances:
         """Those of the variables at `places`; the tightest ones where there is none (−1)."""
         return Tolerances(*(np.where(places >= 0, array[places], array.min()) for array in (self.rtol, self.atol)))
@@ -43,6 +49,7 @@ class RunSpec:
     max_steps: int = 1_000_000
     events: Port | None = None
     samples: int = 1  # points of each step at which event functions are looked at
+    trace: bool = False  # keep a row for each attempted step
 
     def is_like(self, other: RunSpec) -> bool:
         """Whether both mean the same objects and limits."""
@@ -51,6 +58,7 @@ class RunSpec:
             and self.tolerances is other.tolerances
             and self.events is other.events
             and (self.max_step, self.max_steps, self.samples) == (other.max_step, other.max_steps, other.samples)
+            and self.trace == other.trace
         )
 
 
@@ -105,10 +113,13 @@ class Stepper(Protocol):
         """Go on with a variant of the run's model that has other values of its discrete variables."""
 
     def advance(self) -> int:
-        """Take steps until something happens; returns one of the codes in `status`."""
+        """Take steps until something happens; returns a `status.Status`."""
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Step ends, step sizes and polynomials since the last call, as copies."""
+
+    def take_trace(self) -> np.ndarray | None:
+        """Rows (`status.ATTEMPT`) of the steps that were tried since the last call; None if the run is not traced."""
 
     def explain(self, status: int) -> Exception:
         """The exception for a failure status, naming equation or variable."""

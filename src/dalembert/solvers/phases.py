@@ -4,7 +4,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from dalembert.compile.kernel import call1, device
+from dalembert.compile.kernel import call1, inlined
 
 
 class Phase(IntEnum):
@@ -21,7 +21,7 @@ class Phase(IntEnum):
 NAMES = ("Python driver", "stages", "extrapolation", "projection", "dense output", "event search")
 
 
-@device
+@inlined
 def enter(state, phase):
     """From here on `phase` is under way. `monitor` is the address of a `Monitor`'s clock; 0: nobody wants to know."""
     if state.monitor != 0:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from dalembert.compile.kernel import call_port, device
+from dalembert.compile.kernel import call_port, inlined
 from dalembert.solvers.records import i8, record, up, vector
 
 
@@ -20,7 +20,7 @@ class Ports(NamedTuple):
 ports_type = record(Ports)
 
 
-@device
+@inlined
 def set_inputs(ports, t, x):
     """Bring the inputs in θ to time t; x is any array. Returns the port's status."""
     if ports.inputs == 0:
@@ -29,7 +29,7 @@ def set_inputs(ports, t, x):
     return call_port(ports.inputs, t, x.ctypes.data, x.ctypes.data, inputs.ctypes.data)
 
 
-@device
+@inlined
 def evaluate(address, ports, t, x, out):
     """Call a port at time t after bringing the inputs in θ to that time. Returns the port's status."""
     status = set_inputs(ports, t, x)

@@ -48,11 +48,12 @@ class Rkf45(RungeKuttaOptions):
         return {"advance": FIFTH if self.extrapolate else FOURTH}
 
     def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
-        from dalembert.solvers.half.rkf45_kernel import new_rkf45_state, rkf45
+        from dalembert.solvers.half.rkf45_kernel import FIXED, new_rkf45_state, rkf45
         from dalembert.solvers.half.stepper import saddle_pattern
 
         return Parts(
             kernel=rkf45,
             prepare=lambda: new_rkf45_state(compiled),
             pattern=lambda: saddle_pattern(compiled, symmetric=True),
+            fixed=FIXED,
         )

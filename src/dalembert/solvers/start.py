@@ -18,7 +18,8 @@ from dalembert.compile.memory import Memory
 from dalembert.compile.start import CompiledStart, compile_start
 from dalembert.compile.system import input_port
 from dalembert.kept import Pool, Slot
-from dalembert.model import KINDS, EquationsOfMotion, Model
+from dalembert.model import EquationsOfMotion, Model
+from dalembert.model.vocabulary import MECHANICAL
 from dalembert.regularize import InitialValues, consistent_initial_values
 
 #: records of a model that are kept for further calls: one for each thread that asks at the same time
@@ -78,7 +79,7 @@ class Prepared:
         self._kernel, self._port = start_kernel.start_kernel, compiled.port
         self._record = _record(model, compiled, start_kernel.RECORD)
         self._spare: Pool[_Run] = Pool(SPARE)
-        sizes = {kind: model.graph.size(kind) for kind in KINDS}
+        sizes = {kind: model.graph.size(kind) for kind in MECHANICAL}
         #: for every argument: its place, its length, and its bit in what the kernel is told
         self._places = {
             f"{kind}0": (compiled.slices[kind], n, start_kernel.GIVEN.get(kind, 0)) for kind, n in sizes.items()
@@ -157,7 +158,7 @@ class _Run:
 
 
 def _record(model: EquationsOfMotion, compiled: CompiledStart, dtype: np.dtype) -> Memory:
-    sizes = {kind: model.graph.size(kind) for kind in KINDS}
+    sizes = {kind: model.graph.size(kind) for kind in MECHANICAL}
     n_x, n_theta = compiled.port.n_x, compiled.port.n_theta
 
     def places(*kinds: str) -> np.ndarray:

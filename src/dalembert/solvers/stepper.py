@@ -13,11 +13,20 @@ from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, OptionError, SimulationError
 from dalembert.model import Model
 from dalembert.regularize.form import Form
+from dalembert.solvers.attempts import N_COLUMNS, new_trace, take_attempts
 from dalembert.solvers.buffer import collect, new_buffer
 from dalembert.solvers.events import new_scan
 from dalembert.solvers.method import RunSpec, Snapshot, counters
 from dalembert.solvers.phases import Phase
 from dalembert.solvers.ports import Ports
+from dalembert.solvers.status import Status
+
+#: the counter behind a status, and what went wrong
+_IN_A_ROW = {
+    Status.ERROR_FAILURES: ("error_failures", "missed the tolerance"),
+    Status.CONVERGENCE_FAILURES: ("convergence_failures", "failed"),
+    Status.EVALUATION_FAILURES: ("evaluation_failures", "met a function that cannot be evaluated"),
+}
 
 #: bytes of records up to which their contents at the beginning of a run are remembered for the next one
 REMEMBERED = 1 << 20
@@ -31,7 +40,7 @@ class KernelStepper:
     form : Form
     records : mapping of names to Memory
         As they are at the beginning of a run. Each becomes an attribute, a copy for this stepper; one of them is
-        `state`, which has at least t, x, x_dot, count, failed and failed_t.
+        `state`, which has the fields of `shell.py`, failed and failed_t.
     n_coefficients : int
         Of the polynomial of a step.
     """
@@ -50,11 +59,16 @@ class KernelStepper:
         self._monitor: Monitor | None = None
         self.on_release: Callable[[], None] | None = None
         self.spec: RunSpec | None = None
+        self._trace: Memory | None = None
+        self._attempts: list[np.ndarray] = []
         self._begun: list[tuple[np.ndarray, np.ndarray]] = []  # memory, and what was in it when `spec` was prepared
 
     def prepare(self, spec: RunSpec) -> None:
         """Begin a run: records as if they were new, parameters and tolerances of this one."""
         self.buffer.used[0] = 0
+        self._attempts.clear()
+        if self._trace is not None:
+            self._trace.set(used=0)
         if self._begun and spec.is_like(self.spec):
             for memory, contents in self._begun:
                 memory[:] = contents
@@ -76,6 +90,9 @@ class KernelStepper:
         if self._seen_by != (spec.events, spec.samples):
             self.scan = new_scan(self.form, spec.events, spec.samples)
             self._seen_by = (spec.events, spec.samples)
+        self._trace = new_trace() if spec.trace else None
+        if self._trace is not None:
+            self.state.set(trace=self._trace.address)
         self.link(spec)
         memories = [self._theta, *(getattr(self, name).memory for name in self._pristine)]
         small = sum(memory.nbytes for memory in memories) <= REMEMBERED
@@ -123,7 +140,16 @@ class KernelStepper:
             return self.take_steps()
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self._trace is not None:
+            self._attempts.append(take_attempts(self._trace))
         return collect(self.buffer)
+
+    def take_trace(self) -> np.ndarray | None:
+        if self._trace is None:
+            return None
+        rows = np.concatenate([np.zeros((0, N_COLUMNS)), *self._attempts, take_attempts(self._trace)])
+        self._attempts.clear()
+        return rows
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray | None:
         return None
@@ -183,7 +209,15 @@ class KernelStepper:
         self.watch_by(self._monitor)
         return self._monitor
 
-    # -- errors of functions ---------------------------------------------------------------------------------------
+    # -- errors ----------------------------------------------------------------------------------------------------
+
+    def shrunk(self, status: int) -> str:
+        """How small the steps became when a kernel returned one of `status.NO_STEP`."""
+        size, where = f"{abs(self.state.h):.2e}", f"t = {self.t:.9g}"
+        if status == Status.STEP_TOO_SMALL:
+            return f"the step size fell to {size} at {where}"
+        field, what = _IN_A_ROW[status]
+        return f"{int(getattr(self.state, field))} attempts in a row {what} at {where}, the last with step size {size}"
 
     def model_ports(self) -> tuple[Port | None, ...]:
         """Those that evaluate functions of the model."""

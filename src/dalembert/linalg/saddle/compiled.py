@@ -8,6 +8,7 @@ that are nearly dependent, or rest on massless velocities alone), `Dense` takes 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 SMALL = 1e-6
 #: unknowns for which an order is looked for
 LARGEST = 500
+#: multiplications up to which a step has code of its own, that keeps no factors
+ONCE = 2000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -99,23 +102,76 @@ class Elimination:
             left.discard(pivot)
             self.order.append(pivot)
 
-    def factorization(self) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]:
-        """Symbols (M, G, U), the factors as a function of them; symbols b and factors, the solution as one of these.
+    def factorization(self, one: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Symbols here (M, U) and there (M, G), the factors as a function of them; symbols b and factors, the solution
+        as a function of these.
 
         Behind the factors stands for every unknown by how much its pivot, which must have the right sign, exceeds the
         fraction `SMALL` of what it was computed from.
         """
-        pattern, n, n_v = self.pattern, self.pattern.n, self.pattern.n_v
-        count = len(pattern.mass[0]) + len(pattern.constraint[0]) + (0 if pattern.symmetric else len(pattern.force[0]))
-        given = ca.SX.sym("given", count)
+        n = self.pattern.n
+        here, there, given = self._given()
+        lower, upper, inverse, margin = self._eliminate(given, one)
+        factors = ca.vertcat(*(v for *_, v in lower), *(v for *_, v in upper), *inverse, *margin)
+        known, b = ca.SX.sym("factors", factors.numel()), ca.SX.sym("b", n)
+        values = ca.vertsplit(known)
+        solution = self._substitute(
+            [(i, j, value) for (i, j, _), value in zip(lower, values, strict=False)],
+            [(i, j, value) for (i, j, _), value in zip(upper, values[len(lower) :], strict=False)],
+            values[len(lower) + len(upper) :],
+            [b[i] for i in range(n)],
+        )
+        return here, there, factors, known, b, ca.vertcat(*solution)
+
+    def _given(self, behind: int = 0) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Symbols here (M, U) and there (M, G, and some more), and (M, G, U) of them; no U if it is G."""
+        pattern, n_M, n_C = self.pattern, len(self.pattern.mass[0]), len(self.pattern.constraint[0])
+        n_U = 0 if pattern.symmetric else len(pattern.force[0])
+        here, there = ca.SX.sym("here", n_M + n_U), ca.SX.sym("there", n_M + n_C + behind)
+        M, C, U = (
+            [x[first + k] for k in range(count)]
+            for x, first, count in ((here, 0, n_M), (there, n_M, n_C), (here, n_M, n_U))
+        )
+        return here, there, ca.vertcat(*M, *C, *U)
+
+    def once(self) -> ca.Function:
+        """w and λ of one half-explicit step, without factors that are kept; behind them the least margin of a pivot.
+
+        (−s, here, there, f, v) with (M, C) here and (M, C, c) there: M w + C_hereᵀ λ = f, C_there (v + s w) + c = 0.
+        The last input is for the number 1, see `_eliminate`.
+        """
+        pattern, n_v, n_m = self.pattern, self.pattern.n_v, self.pattern.n_lam
+        n_M, n_C = len(pattern.mass[0]), len(pattern.constraint[0])
+        step, one, f, v = ca.SX.sym("step"), ca.SX.sym("one"), ca.SX.sym("f", n_v), ca.SX.sym("v", n_v)
+        here, there, given = self._given(behind=n_m)
+        residual = [there[n_M + n_C + i] for i in range(n_m)]
+        for k, (i, j) in enumerate(zip(*pattern.constraint, strict=True)):
+            residual[i] = residual[i] + there[n_M + k] * v[int(j)]
+        b = [*(f[i] for i in range(n_v)), *(value * (one / step) for value in residual)]
+        lower, upper, inverse, margin = self._eliminate(given, one)
+        least = functools.reduce(ca.fmin, margin)
+        out = ca.vertcat(*self._substitute(lower, upper, inverse, b), least)
+        return ca.Function("once", [step, here, there, f, v, one], [ca.densify(out)], {"cse": True})
+
+    def _rows(self, given: ca.SX) -> tuple[list[dict[int, ca.SX]], list[ca.SX]]:
+        """Rows of the matrix from the nonzeros of M, G and U, and the sizes of its diagonal."""
+        pattern, n = self.pattern, self.pattern.n
         rows: list[dict[int, ca.SX]] = [{} for _ in range(n)]
-        values = list(range(count))
+        values = list(range(given.numel()))
         if pattern.symmetric:  # the nonzeros of G serve twice
             values += values[len(pattern.mass[0]) :]
         for i, j, k in zip(*pattern.entries(), values, strict=True):
             rows[i][int(j)] = rows[i].get(int(j), 0) + given[k]
             rows[j].setdefault(int(i), ca.SX(0))  # the order was found for a symmetric pattern
-        size = [ca.fabs(rows[i].get(i, ca.SX(0))) for i in range(n)]
+        return rows, [ca.fabs(rows[i].get(i, ca.SX(0))) for i in range(n)]
+
+    def _eliminate(self, given: ca.SX, one: ca.SX) -> tuple[list, list, list, list]:
+        """L and U in the order of elimination, as (row, column, value), reciprocals and margins of the pivots.
+
+        `one` is a symbol for the number: CasADi would turn x · (1/d) into x/d, and divisions are what takes longest.
+        """
+        rows, size = self._rows(given)
+        pattern, n, n_v = self.pattern, self.pattern.n, self.pattern.n_v
         lower: list[tuple[int, int, ca.SX]] = []  # L[i, pivot], in the order of elimination
         upper: list[tuple[int, int, ca.SX]] = []  # U[pivot, j]
         inverse, margin = [ca.SX(0)] * n, [ca.SX(0)] * n
@@ -123,7 +179,7 @@ class Elimination:
         for pivot in self.order:
             row = rows[pivot]
             d = row[pivot]
-            inverse[pivot] = 1 / d
+            inverse[pivot] = one / d
             margin[pivot] = (d if pivot < n_v else -d) - SMALL * size[pivot]
             done.add(pivot)
             right = [j for j in row if j not in done]
@@ -144,30 +200,36 @@ class Elimination:
                     for j in right:
                         if j < i and i in right and j in below:
                             rows[i][j] = rows[j][i]
-        factors = ca.vertcat(*(v for *_, v in lower), *(v for *_, v in upper), *inverse, *margin)
-        return given, factors, *self._substitution(lower, upper)
+        return lower, upper, inverse, margin
 
-    def _substitution(self, lower: list, upper: list) -> tuple[ca.SX, ca.SX, ca.SX]:
-        n = self.pattern.n
-        known, b = ca.SX.sym("factors", len(lower) + len(upper) + 2 * n), ca.SX.sym("b", n)
-        x = [b[i] for i in range(n)]
-        for k, (i, pivot, _) in enumerate(lower):
-            x[i] = x[i] - known[k] * x[pivot]
-        of_row: dict[int, list[tuple[int, int]]] = {}
-        for k, (pivot, j, _) in enumerate(upper):
-            of_row.setdefault(pivot, []).append((len(lower) + k, j))
+    def _substitute(self, lower: list, upper: list, inverse: list[ca.SX], b: list[ca.SX]) -> list[ca.SX]:
+        """The solution for a right-hand side."""
+        x = list(b)
+        for i, pivot, value in lower:
+            x[i] = x[i] - value * x[pivot]
+        of_row: dict[int, list[tuple[ca.SX, int]]] = {}
+        for pivot, j, value in upper:
+            of_row.setdefault(pivot, []).append((value, j))
         for pivot in reversed(self.order):
             total = x[pivot]
-            for k, j in of_row.get(pivot, ()):
-                total = total - known[k] * x[j]
-            x[pivot] = total * known[len(lower) + len(upper) + pivot]
-        return known, b, ca.vertcat(*x)
+            for value, j in of_row.get(pivot, ()):
+                total = total - value * x[j]
+            x[pivot] = total * inverse[pivot]
+        return x
 
 
 def ports(pattern: SaddlePattern, most: int) -> tuple:
-    """Ports factors(given) and solution(factors, b), and the number of factors."""
-    from dalembert.compile.graph import compile_port
+    """Ports factors(here, there) and solution(factors, b), the number of factors, and the code of a step (or None).
 
-    given, factors, known, b, solution = Elimination(pattern, most).factorization()
-    t, none = ca.SX.sym("t"), ca.SX(0, 1)
-    return compile_port(t, given, none, factors), compile_port(t, known, b, solution), int(np.prod(factors.shape))
+    The time at which the factors are asked for must be 1, see `_eliminate`.
+    The code of a step is for kernels whose U, if it is not G itself, is the G of another point.
+    """
+    from dalembert.compile.graph import compile_port
+    from dalembert.compile.tape import compile_code
+
+    elimination = Elimination(pattern, most)
+    t = ca.SX.sym("t")
+    here, there, factors, known, b, solution = elimination.factorization(t)
+    alike = pattern.symmetric or all(map(np.array_equal, pattern.constraint, pattern.force))
+    once = compile_code(elimination.once(), ones=5) if alike and pattern.n and elimination.operations <= ONCE else None
+    return compile_port(t, here, there, factors), compile_port(t, known, b, solution), factors.numel(), once

@@ -9,6 +9,16 @@ writes the nonzeros M, G (and U unless symmetric) in the order of the pattern an
 `solve` works with the matrix of the last `factor`, whatever has been written since. It returns nonzero in one case:
 `ConjugateGradient` factors late, and finds only then that the matrix is singular. `sizes[6] = 1`, set at the beginning
 of a step, asks `ConjugateGradient` for a new preconditioner; other solvers ignore it.
+
+`once`, if it is not zero, is the address of code for one step of a half-explicit method, which needs no factors:
+
+    call_code(la.once, -s, here, there, f, v, out)      M w + C_hereᵀ λ = f, C_there (v + s w) + c = 0
+
+`here` and `there` are addresses of the nonzeros of M, then of C, then of c. It returns 0 and writes w, λ and a number
+that is positive if all pivots are good; otherwise `factor` and `solve` have to do it. `factor_at`, if it is not zero,
+factors the same matrix where it stands:
+
+    call3(la.factor_at, la.own, here, there)            what `factor` does after M, G and U have been written
 """
 
 from __future__ import annotations
@@ -30,7 +40,7 @@ __all__ = [
 
 SADDLE = (
     "factor", "solve", "own", "sizes", "M", "M_rows", "M_columns", "G", "G_rows", "G_columns", "U", "U_rows",
-    "U_columns",
+    "U_columns", "once", "factor_at",
 )  # fmt: skip
 saddle_at = member(layout(arrays=SADDLE))
 
@@ -39,7 +49,14 @@ TINY = 1e-13
 
 
 def new_saddle(
-    solver: LinearSolver, pattern: SaddlePattern, dtype: np.dtype, factor: int, solve: int, **own: Any
+    solver: LinearSolver,
+    pattern: SaddlePattern,
+    dtype: np.dtype,
+    factor: int,
+    solve: int,
+    once: int = 0,
+    factor_at: int = 0,
+    **own: Any,
 ) -> Memory:
     """A record of type `dtype` for the pattern: header and the solver's own fields."""
     none = np.zeros(0, np.int64)
@@ -49,7 +66,8 @@ def new_saddle(
         dtype,
         dict(
             factor=factor, solve=solve, own=0, sizes=sizes, M=np.zeros(len(mi)), M_rows=mi, M_columns=mj,
-            G=np.zeros(len(gi)), G_rows=gi, G_columns=gj, U=np.zeros(len(ui)), U_rows=ui, U_columns=uj, **own,
+            G=np.zeros(len(gi)), G_rows=gi, G_columns=gj, U=np.zeros(len(ui)), U_rows=ui, U_columns=uj,
+            once=once, factor_at=factor_at, **own,
         ),
     )  # fmt: skip
     memory.set(own=memory.address)

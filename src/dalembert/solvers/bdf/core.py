@@ -25,16 +25,29 @@ import numpy as np
 
 from dalembert.compile.kernel import call1, call2, call3, call_port, call_reals3, device, kernel
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, reference, vec
-from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import SMALLEST, add, keep_failed, why_to_return
+from dalembert.solvers import shell
+from dalembert.solvers.attempts import note_contraction, note_error
+from dalembert.solvers.bookkeeping import add, keep_failed
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.differences import ESTIMATED, EXACT, differences_at
-from dalembert.solvers.events import carry_over, scan_step, scan_type
+from dalembert.solvers.events import scan_type
+from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import ports_type, set_inputs
 from dalembert.solvers.records import i8
-from dalembert.solvers.status import N_COUNTS, Count
+from dalembert.solvers.shell import (
+    FINE,
+    commit,
+    fail,
+    keep_polynomial,
+    limit_step,
+    look_for_events,
+    open_step,
+    scaled_norm,
+    step_too_small,
+    why_to_return,
+)
+from dalembert.solvers.status import GO_ON, N_COUNTS, Count, Outcome, Status
 
-STOP = 2
 MAX_ORDER = 5
 ROWS = MAX_ORDER + 2  # differences that an order increase to MAX_ORDER needs
 
@@ -42,22 +55,19 @@ NEW_CONTRACTION = 100.0  # what a new matrix is taken to need: practically two i
 SLOWEST = 0.9  # rate of convergence
 SLOW = 0.25  # contraction beyond which a kept Jacobian is replaced
 AGEING = 2.0  # a matrix contracts less from step to step; how much, is known again after a second iteration
-SINGULAR_LIMIT = 3  # singular matrices in one step before giving up
+FAILURE_SHRINK = 0.25  # factor on the step size where nothing better is known
+SMALLEST_PART = 0.25  # steps of which this part is lost in the rounding of t are too small
 
-# outcomes of the corrector
 NEW, FULL = 1, 2  # what may be needed: a new Jacobian; one of which every column is looked at
-CONVERGED, DIVERGED, CANNOT_EVALUATE, STOPPED, SINGULAR_MATRIX, NO_JACOBIAN, RANK_LOST = range(7)
 
 STATE = layout(
     arrays=[
-        "x", "x_dot",
+        *shell.ARRAYS,
         "phi",  # (ROWS, n): modified divided differences
         "psi", "alpha", "beta", "sigma", "gamma",  # coefficients of the formula, ROWS each
         "power",  # coefficients of a polynomial
-        "coefficients",  # (max_order + 1, n): the polynomial of the last accepted step
-        "count", "atol", "rtol", "index",
-        "weight",  # 1 / (atol + rtol |x|) at the current point
-        "scale", "newton_scale",  # weights of the error test and of Newton's method
+        "index",
+        "scale", "newton_scale",  # of the error test and of Newton's method
         "error",  # x − x⁰
         "F", "increment",
         "stage",  # (2 n): x and x' of the corrector
@@ -67,19 +77,19 @@ STATE = layout(
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
     reals=[
-        "t", "h", "t_end", "h_old", "c", "c_last", "c_matrix", "error_constant", "contraction", "failed_t",
-        "predicted_norm", "newton_limit", "range", "unit", "max_step",
+        *shell.REALS, "c", "c_last", "c_matrix", "error_constant", "contraction", "failed_t",
+        "predicted_norm", "newton_limit", "range", "unit",
     ],
     wholes=[
-        "n", "m", "n_nonzeros", "n_coefficients", "n_error", "max_order", "max_iterations", "max_steps",
+        *shell.WHOLES, "m", "n_nonzeros", "n_error", "max_order", "max_iterations",
         "weighted",  # errors of variables of index 2 and 3: 0 as all others, 1 by h and h², 2 not at all
         # cleared at every start:
-        "order", "order_old", "steady", "starting", "need_jacobian", "need_matrix", "last",
-        "singular_count", "refused", "failures", "iterations",
+        *shell.FLAGS,
+        "order", "order_old", "steady", "starting", "need_jacobian", "need_matrix", "iterations",
         "patience",  # steps after an error failure before the step size may grow: first the order is looked at
     ],
 )  # fmt: skip
-FLAGS = STATE.names[STATE.names.index("order") :]
+FLAGS = STATE.names[STATE.names.index(shell.FLAGS[0]) :]
 state_at = member(STATE)
 
 #: the fields with which the record of every linear algebra begins; cost: floating-point operations of decompose,
@@ -100,21 +110,14 @@ def new_state(n: int, m: int, index: np.ndarray, n_nonzeros: int, max_order: int
             **{name: np.zeros(2 * n) for name in ("stage", "predicted", "failed")},
             **{name: np.zeros(ROWS) for name in ("psi", "alpha", "beta", "sigma", "gamma", "power")},
             "phi": np.zeros((ROWS, n)), "coefficients": np.zeros((max_order + 1, n)), "F": np.zeros(m),
-            "count": np.zeros(N_COUNTS, np.int64), "differences": 0, "index": np.ascontiguousarray(index, np.int64),
+            "count": np.zeros(N_COUNTS, np.int64), "differences": 0, "monitor": 0, "trace": 0,
+            "index": np.ascontiguousarray(index, np.int64),
             **scalars, **sizes,
         },
     )  # fmt: skip
 
 
-# -- norms -------------------------------------------------------------------------------------------------------------
-
-
-@device
-def set_weights(state):
-    n = state.n
-    x, weight, atol, rtol = vec(state.x, n), vec(state.weight, n), vec(state.atol, n), vec(state.rtol, n)
-    for i in range(n):
-        weight[i] = 1.0 / (atol[i] + rtol[i] * abs(x[i]))
+# -- scales ------------------------------------------------------------------------------------------------------------
 
 
 @device
@@ -124,21 +127,13 @@ def set_scales(state):
     index, weight = ivec(state.index, n), vec(state.weight, n)
     scale, newton_scale = vec(state.scale, n), vec(state.newton_scale, n)
     for i in range(n):
+        plain = 1.0 / weight[i]
         if index[i] == 1 or state.weighted == 0:
-            scale[i] = weight[i]
-            newton_scale[i] = weight[i]
+            scale[i] = plain
+            newton_scale[i] = plain
         else:
-            newton_scale[i] = weight[i] * (h if index[i] == 2 else h * h)
+            newton_scale[i] = plain * (h if index[i] == 2 else h * h)
             scale[i] = newton_scale[i] if state.weighted == 1 else 0.0
-
-
-@device
-def norm(values, scale, n, members):
-    total = 0.0
-    for i in range(n):
-        e = values[i] * scale[i]
-        total += e * e
-    return np.sqrt(total / members)
 
 
 # -- the formula -------------------------------------------------------------------------------------------------------
@@ -204,7 +199,7 @@ def predict(state):
         for i in range(n):
             predicted[i] += phi[j, i]
             predicted[n + i] += g * phi[j, i]
-    state.predicted_norm = norm(predicted, vec(state.newton_scale, n), n, n)
+    state.predicted_norm = scaled_norm(predicted, vec(state.newton_scale, n), n, n)
 
 
 # -- the corrector -----------------------------------------------------------------------------------------------------
@@ -222,8 +217,9 @@ def to_prediction(state):
 
 @device
 def new_matrix(la, ports, state, t):
-    """Jacobian at the predicted point, and its factors for the current c. Returns an outcome.
+    """Jacobian at the predicted point, and its factors for the current c.
 
+    Returns FINE, CANNOT_EVALUATE, STOPPED, RANK_LOST or SINGULAR.
     The inputs in θ belong to time t already.
     """
     d = differences_at(state.differences)
@@ -241,24 +237,24 @@ def new_matrix(la, ports, state, t):
     add(state, Count.DIFFERENCES, d.evaluations - before)
     if answer != 0:
         keep_failed(state, t)
-        return STOPPED if answer == STOP else NO_JACOBIAN
+        return answer
     cost = ivec(la.cost, 3)
     add(state, Count.FLOPS, cost[0] + cost[1])
     if call2(la.decompose, la.own, la.state) == 0:
-        return RANK_LOST
+        return Outcome.RANK_LOST
     add(state, Count.DECOMPOSITIONS, 1)
     if call_reals3(la.prepare, la.own, state.c, 0.0, 0.0) == 0:
-        return SINGULAR_MATRIX
+        return Outcome.SINGULAR
     state.need_jacobian = 0
     state.need_matrix = 0
     state.c_matrix = state.c
     state.contraction = NEW_CONTRACTION
-    return CONVERGED
+    return FINE
 
 
 @device
 def iterate(la, ports, state, t):
-    """Newton's method with one matrix. Returns CONVERGED, DIVERGED, CANNOT_EVALUATE or STOPPED."""
+    """Newton's method with one matrix. Returns FINE, DIVERGED, CANNOT_EVALUATE or STOPPED."""
     n, c = state.n, state.c
     stage, error, increment = vec(state.stage, 2 * n), vec(state.error, n), vec(state.increment, n)
     scale, F, theta, cost = vec(state.newton_scale, n), vec(state.F, state.m), ports.theta, ivec(la.cost, 3)
@@ -268,7 +264,7 @@ def iterate(la, ports, state, t):
         answer = call_port(ports.residual, t, stage.ctypes.data, theta.ctypes.data, F.ctypes.data)
         if answer != 0:
             keep_failed(state, t)
-            return STOPPED if answer == STOP else CANNOT_EVALUATE
+            return i8(answer)
         add(state, Count.RHS, 1)
         call3(la.solve, la.own, state.F, state.increment)
         add(state, Count.BACK_SUBSTITUTIONS, 1)
@@ -284,30 +280,34 @@ def iterate(la, ports, state, t):
         size = np.sqrt(total / n)
         state.iterations = iteration + 1
         if not np.isfinite(size):
-            return DIVERGED
+            return Outcome.DIVERGED
         if size <= 100.0 * state.unit * state.predicted_norm:
-            return CONVERGED
+            return FINE
         if iteration == 0:
             first = size
             state.contraction *= AGEING
         else:
             rate = (size / first) ** (1.0 / iteration)
+            note_contraction(state, rate)
             if rate > SLOWEST:
-                return DIVERGED
+                return Outcome.DIVERGED
             state.contraction = rate / (1.0 - rate)
         if state.contraction * size <= state.newton_limit:
-            return CONVERGED
-    return DIVERGED
+            return FINE
+    return Outcome.DIVERGED
 
 
 @device
 def correct(la, ports, state, t):
-    """Solve for the new point, with a new matrix if the old one belongs to another c or does not lead there."""
+    """Solve for the new point, with a new matrix if the old one belongs to another c or does not lead there.
+
+    Returns what `new_matrix` and `iterate` do.
+    """
     to_prediction(state)
     answer = set_inputs(ports, t, vec(state.stage, state.n))
     if answer != 0:
         keep_failed(state, t)
-        return STOPPED if answer == STOP else CANNOT_EVALUATE
+        return i8(answer)
     low = (1.0 - state.range) / (1.0 + state.range)
     d = differences_at(state.differences)
     if state.need_jacobian == 0 and not low <= state.c / state.c_matrix <= 1.0 / low:
@@ -319,10 +319,10 @@ def correct(la, ports, state, t):
     while True:
         if state.need_jacobian != 0 or state.need_matrix == 1:
             outcome = new_matrix(la, ports, state, t)
-            if outcome != CONVERGED:
+            if outcome != FINE:
                 return outcome
         outcome = iterate(la, ports, state, t)
-        if outcome != DIVERGED or fresh == (FULL if d.kind == ESTIMATED else NEW):
+        if outcome != Outcome.DIVERGED or fresh == (FULL if d.kind == ESTIMATED else NEW):
             if d.partitioned == 1 and fresh == 0 and state.iterations > 1 and state.contraction > SLOW:
                 state.need_jacobian = NEW  # for the next step
             return outcome
@@ -347,14 +347,14 @@ def lower_orders(state, size):
         return 1, here, term, np.inf, here
     for i in range(n):
         work[i] = phi[k, i] + error[i]
-    below = sigma[k - 1] * norm(work, scale, n, state.n_error)
+    below = sigma[k - 1] * scaled_norm(work, scale, n, state.n_error)
     term_below = k * below
     if k == 2:
         lower = term_below <= 0.5 * term
     else:
         for i in range(n):
             work[i] += phi[k - 1, i]
-        further = sigma[k - 2] * norm(work, scale, n, state.n_error) * (k - 1)
+        further = sigma[k - 2] * scaled_norm(work, scale, n, state.n_error) * (k - 1)
         lower = max(term_below, further) <= term
     return (k - 1 if lower else k), (below if lower else here), term, term_below, below
 
@@ -376,7 +376,7 @@ def next_order_and_step(state, wanted, estimate, term, term_below, below, raised
         work, phi, error = vec(state.work, n), mat(state.phi, ROWS, n), vec(state.error, n)
         for i in range(n):
             work[i] = error[i] - phi[k + 1, i]
-        above = norm(work, vec(state.scale, n), n, state.n_error) / (k + 2)
+        above = scaled_norm(work, vec(state.scale, n), n, state.n_error) / (k + 2)
         term_above = (k + 2) * above
         if k == 1:
             if term_above < 0.5 * term:
@@ -397,18 +397,28 @@ def next_order_and_step(state, wanted, estimate, term, term_below, below, raised
 
 
 @device
-def after_error_failure(state, wanted, estimate):
-    """Order and step size for the next attempt."""
-    add(state, Count.ERROR_REJECTIONS, 1)
-    state.failures += 1
-    if state.failures == 1:
+def after_failure(state, outcome, wanted, estimate):
+    """Order and step size for the next attempt; `wanted` and `estimate` are those of `lower_orders` if the error is too
+    large. Returns GO_ON, or a `Status` if the run ends."""
+    if outcome != Outcome.STOPPED and outcome != Outcome.RANK_LOST:
+        undo_formula(state)
+    code = fail(state, outcome)
+    if code != GO_ON:
+        return code
+    state.starting = 0
+    if outcome != Outcome.INACCURATE:
+        state.need_jacobian = NEW
+        state.h *= FAILURE_SHRINK
+        return GO_ON
+    if state.error_failures == 1:
         state.order = wanted
         ratio = 0.9 * (2.0 * estimate + 1e-4) ** (-1.0 / (wanted + 1))
         state.h *= max(0.25, min(0.9, ratio))
     else:
-        state.order = wanted if state.failures == 2 else 1
-        state.h *= 0.25
+        state.order = wanted if state.error_failures == 2 else 1
+        state.h *= FAILURE_SHRINK
     state.patience = state.order + 1
+    return GO_ON
 
 
 @device
@@ -459,84 +469,47 @@ def accept(state, buffer):
     for i in range(n):
         x[i] = phi[0, i]
         x_dot[i] = stage[n + i]
-    state.t = state.t_end if state.last == 1 else state.t + h
     set_polynomial(state, k, h)
-    at = buffer.used[0]
-    buffer.t[at] = state.t
-    buffer.h[at] = h
-    c = mat(state.coefficients, state.n_coefficients, n)
-    for j in range(state.n_coefficients):
-        for i in range(n):
-            buffer.coefficients[at, j, i] = c[j, i]
-    buffer.used[0] = at + 1
-    set_weights(state)
-
-
-@device
-def limit_step(state):
-    """Bound the step by max_step and the end of the interval; sets `last`."""
-    direction = 1.0 if state.t_end >= state.t else -1.0
-    h = direction * min(abs(state.h), state.max_step)
-    state.last = 0
-    if (state.t + 1.0001 * h - state.t_end) * direction >= 0.0:
-        h = state.t_end - state.t
-        state.last = 1
-    state.h = h
+    keep_polynomial(state, buffer)
+    commit(state, h, buffer)
+    state.patience = max(state.patience - 1, 0)
 
 
 @kernel(i8(nb.uint64, ports_type, reference(STATE), buffer_type, scan_type))
 def bdf(algebra, ports, states, buffer, scan):
-    """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
+    """Take steps until the end, a full buffer, an event or a failure. Returns a `Status`."""
     la, state = algebra_at(algebra), states[0]
-    count = ivec(state.count, N_COUNTS)
     while True:
-        code = why_to_return(state, state.max_steps, buffer)
-        if code >= 0:
+        code = why_to_return(state, buffer)
+        if code != GO_ON:
             return code
-        limit_step(state)
-        if abs(state.h) <= 4.0 * state.unit * abs(state.t) or abs(state.h) < SMALLEST:
-            return status.STEP_TOO_SMALL
-        count[Count.STEPS] += 1
+        limit_step(state, state.h)
+        if step_too_small(state, SMALLEST_PART, state.unit):
+            return Status.STEP_TOO_SMALL
+        open_step(state, state.order)
         set_formula(state)
         set_scales(state)
         predict(state)
-        outcome = correct(la, ports, state, state.t_end if state.last == 1 else state.t + state.h)
-        if outcome == STOPPED:
-            return status.PORT_FAILED
-        if outcome == RANK_LOST:
-            return status.RANK_DEFICIENT
-        state.refused = 1 if outcome in (CANNOT_EVALUATE, NO_JACOBIAN) else 0
-        if outcome != CONVERGED:
-            undo_formula(state)
-            count[Count.CONVERGENCE_REJECTIONS] += 1
-            state.starting = 0
-            state.need_jacobian = 1
-            if outcome == SINGULAR_MATRIX:
-                state.singular_count += 1
-                if state.singular_count >= SINGULAR_LIMIT:
-                    return status.SINGULAR
-            state.h *= 0.25
+        outcome = i8(correct(la, ports, state, state.t_end if state.last == 1 else state.t + state.h))
+        wanted, estimate, term, term_below, below = 0, 0.0, 0.0, 0.0, 0.0
+        if outcome == FINE:
+            size = scaled_norm(vec(state.error, state.n), vec(state.scale, state.n), state.n, state.n_error)
+            note_error(state, state.error_constant * size, state.error, state.scale, state.n)
+            wanted, estimate, term, term_below, below = lower_orders(state, size)
+            if not state.error_constant * size <= 1.0:
+                outcome = i8(Outcome.INACCURATE)
+        if outcome != FINE:
+            code = after_failure(state, outcome, wanted, estimate)
+            if code != GO_ON:
+                return code
             continue
-        size = norm(vec(state.error, state.n), vec(state.scale, state.n), state.n, state.n_error)
-        wanted, estimate, term, term_below, below = lower_orders(state, size)
-        if not state.error_constant * size <= 1.0:
-            undo_formula(state)
-            state.starting = 0
-            after_error_failure(state, wanted, estimate)
-            continue
-        count[Count.ACCEPTED] += 1
+        enter(state, Phase.DENSE_OUTPUT)
         k, raised, steady = state.order, state.order > state.order_old, state.steady
         state.order_old = k
         state.h_old = state.h
         next_order_and_step(state, wanted, estimate, term, term_below, below, raised, steady)
         update_differences(state, k)
         accept(state, buffer)
-        state.failures = 0
-        state.singular_count = 0
-        state.patience = max(state.patience - 1, 0)
-        if ports.events != 0:
-            found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, state.n_coefficients, state.n))
-            count[Count.EVENT_EVALUATIONS] += scan.values.shape[0] - 1
-            if found != 0:
-                return status.EVENT if found > 0 else status.EVENT_FAILED
-            carry_over(scan)
+        code = look_for_events(state, ports, scan)
+        if code != GO_ON:
+            return code

@@ -52,7 +52,7 @@ class BdfStepper(ImplicitStepper):
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         state = self.state
         state.x[:], state.x_dot[:] = x, x_dot
-        state.weight[:] = 1 / (state.atol + state.rtol * np.abs(x))
+        state.weight[:] = state.atol + state.rtol * np.abs(x)
         span = t_end - t
         h = np.copysign(abs(first_step) if first_step else self._first_step(abs(span)), span)
         state.phi[:] = 0.0
@@ -72,7 +72,8 @@ class BdfStepper(ImplicitStepper):
 
     def _first_step(self, span: float) -> float:
         state, moving = self.state, self.form.differential
-        speed = np.sqrt(np.mean((state.x_dot[moving] * state.weight[moving]) ** 2)) if moving.any() else 0.0
+        scale = 1 / state.weight[moving]
+        speed = np.sqrt(np.mean((state.x_dot[moving] * scale) ** 2)) if moving.any() else 0.0
         return min(1e-3 * span, 0.5 / speed if speed > 0 else np.inf)
 
     def take_steps(self) -> int:

@@ -9,33 +9,33 @@ A method adds its own fields (`half_layout`, `new_state`); the functions here ta
 
 import numpy as np
 
-from dalembert.compile.kernel import call1, call3, device
-from dalembert.compile.memory import Memory, ivec, layout, mat, vec
-from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import SMALLEST, add, why_to_return
-from dalembert.solvers.events import carry_over, scan_step
+from dalembert.compile.kernel import call1, call3, call_code, device, inlined
+from dalembert.compile.memory import Memory, ivec, layout, vec
+from dalembert.solvers import shell
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
-from dalembert.solvers.status import N_COUNTS, Count
+from dalembert.solvers.shell import UNIT, fail, set_weights, step_too_small, why_to_return
+from dalembert.solvers.status import GO_ON, N_COUNTS, Count, Outcome, Status
 
-#: rounding unit
-UNIT = 2.220446049250313e-16
-#: singular matrices in a row, each with half the step, after which the matrix itself must be at fault
-PATIENCE = 6
+#: steps of which a tenth is lost in the rounding of t are too small
+SMALLEST_PART = 0.1
 
-# outcomes of the parts of a step; the first three are the statuses of ports
-FINE, CANNOT_EVALUATE, STOPPED, SINGULAR, NOT_PROJECTED, DRIFTED = range(6)
+FINE, CANNOT_EVALUATE, STOPPED = int(Outcome.FINE), int(Outcome.CANNOT_EVALUATE), int(Outcome.STOPPED)
+SINGULAR, NOT_PROJECTED, DRIFTED = int(Outcome.SINGULAR), int(Outcome.NOT_PROJECTED), int(Outcome.DRIFTED)
 
 PORTS = ("rates", "kinematics", "matrices", "position", "acceleration", "friction")
 ARRAYS = (
     "saddle",  # the record of the linear solver
     "monitor",  # the clock of a profile; 0: there is none
+    "trace",  # a record of `attempts`; 0: there is none
     *(f"{name}_port" for name in PORTS),  # addresses; 0: there is none
     "x", "x_dot", "rates", "matrices", "next", "next_dot", "next_rates", "next_matrices",
-    "coefficients",  # of the polynomial of the last step
+    "coefficients",  # of the polynomial of the step under way: its place in the buffer
     "count", "atol", "rtol", "weight",
     "g", "gamma", "F",  # values of the ports
-    "b",  # right-hand side and solution of saddle-point systems
+    "b",  # right-hand side of saddle-point systems
+    "solved",  # their solution (w, λ), and one number more
     "drift",  # work space of the length of the multipliers
     "trial",  # work space of the length of x
     "error",
@@ -54,9 +54,10 @@ WHOLES = (
     "late",  # r' depends on the multipliers
     "symmetric",  # the linear solver takes U = G
     "max_steps", "project_positions", "project_velocities", "project_every", "error_in",
-    "first", "rejected", "last", "singular", "singular_count", "forced", "since_projection",
+    "first", "rejected", "last", "singular", "forced", "since_projection",
+    "error_failures", "convergence_failures", "evaluation_failures", "singular_failures",
     "factors_fit",  # what was factored last serves for the projection of the positions of `next`
-    "why",  # the outcome for which the last attempt was rejected; FINE: its error
+    "why",  # the outcome of the last attempt
 )  # fmt: skip
 #: what `start` clears
 FLAGS = WHOLES[WHOLES.index("first") :]
@@ -81,9 +82,9 @@ def new_state(dtype: np.dtype, compiled, n_coefficients: int, **own) -> Memory:
         "x", "x_dot", "next", "next_dot", "atol", "rtol", "weight", "trial", "error", "failed")}  # fmt: skip
     arrays = dict(
         rates=np.zeros(n_d), next_rates=np.zeros(n_d), matrices=np.zeros(n_M + n_C + n_m),
-        next_matrices=np.zeros(n_M + n_C + n_m), coefficients=np.zeros((n_coefficients, n)),
+        next_matrices=np.zeros(n_M + n_C + n_m),
         count=np.zeros(N_COUNTS, np.int64), g=np.zeros(size["lam"]), gamma=np.zeros(n_m), F=np.zeros(n_F),
-        b=np.zeros(n_v + n_m), drift=np.zeros(n_m),
+        b=np.zeros(n_v + n_m), solved=np.zeros(n_v + n_m + 1), drift=np.zeros(n_m),
     )  # fmt: skip
     sizes = dict(
         n=n, n_p=size["p"], n_v=n_v, n_r=size["r"], n_d=n_d, n_lam=size["lam"], n_m=n_m, n_M=n_M, n_C=n_C, n_F=n_F,
@@ -95,7 +96,7 @@ def new_state(dtype: np.dtype, compiled, n_coefficients: int, **own) -> Memory:
     return Memory(dtype, {**scalars, **vectors, **arrays, **sizes, **own})
 
 
-@device
+@inlined
 def copy(source, target, n):
     """Numbers from one address to another."""
     a, b = vec(source, n), vec(target, n)
@@ -103,51 +104,69 @@ def copy(source, target, n):
         b[i] = a[i]
 
 
+@inlined
+def place(address, k):
+    """The address of number k behind an address."""
+    return address + np.uint64(8 * k)
+
+
 # -- evaluating the model ----------------------------------------------------------------------------------------------
 
 
-@device
+@inlined
 def watched(state, answer, t, x):
     """Keep the point if it could not be evaluated; returns the answer of the port."""
     if answer != 0:
-        failed = vec(state.failed, state.n)
-        state.failed_t = t
-        for i in range(state.n):
-            failed[i] = x[i]
+        keep_failed(state, t, x)
     return answer
 
 
 @device
+def keep_failed(state, t, x):
+    failed = vec(state.failed, state.n)
+    state.failed_t = t
+    for i in range(state.n):
+        failed[i] = x[i]
+
+
+@inlined
 def evaluate_rates(state, ports, t, x, out):
     """(p', f, r') at x."""
     add(state, Count.RHS, 1)
     return watched(state, evaluate(state.rates_port, ports, t, x, out), t, x)
 
 
-@device
+@inlined
 def evaluate_matrices(state, ports, t, x, out):
     """Nonzeros of M, of C, and (g_t, h), at the positions in x."""
     add(state, Count.MASS, 1)
     return watched(state, evaluate(state.matrices_port, ports, t, x, out), t, x)
 
 
-@device
+@inlined
 def time_at(state, c):
     """t + c h; exactly the end of the interval at the end of the last step, as inputs may jump there."""
     return state.t_end if c == 1.0 and state.last == 1 else state.t + c * state.h
+
+
+@inlined
+def constraint_pattern(state, la):
+    """Rows and columns of the nonzeros of C."""
+    return ivec(la.G_rows, state.n_C), ivec(la.G_columns, state.n_C)
 
 
 @device
 def velocity_residual(state, la, matrices, v, out):
     """out = C v + (g_t, h) with the given matrices; returns the largest modulus."""
     C = matrices[state.n_M :]
-    rows, columns = ivec(la.G_rows, state.n_C), ivec(la.G_columns, state.n_C)
-    for i in range(state.n_m):
-        out[i] = C[state.n_C + i]
-    for k in range(state.n_C):
+    rows, columns = constraint_pattern(state, la)
+    n_C, n_m = state.n_C, state.n_m
+    for i in range(n_m):
+        out[i] = C[n_C + i]
+    for k in range(n_C):
         out[rows[k]] += C[k] * v[columns[k]]
     largest = 0.0
-    for i in range(state.n_m):
+    for i in range(n_m):
         largest = max(largest, abs(out[i]))
     return largest
 
@@ -170,35 +189,38 @@ def position_residual(state, ports, t, x):
 
 
 @device
-def load(state, la, mass, force, constraint):
-    """Give the linear solver M, U and G: each argument holds matrices as `evaluate_matrices` gives them."""
-    M, G = vec(la.M, state.n_M), vec(la.G, state.n_C)
-    for k in range(state.n_M):
-        M[k] = mass[k]
-    for k in range(state.n_C):
-        G[k] = constraint[state.n_M + k]
+def load(state, la, here, there):
+    """Give the linear solver M and U here, G there."""
+    n_M, n_C = state.n_M, state.n_C
+    copy(here, la.M, n_M)
+    copy(place(there, n_M), la.G, n_C)
     if state.symmetric == 0:
-        U = vec(la.U, state.n_C)
-        for k in range(state.n_C):
-            U[k] = force[state.n_M + k]
+        copy(place(here, n_M), la.U, n_C)
 
 
 @device
-def factor(state, la):
-    """Returns FINE, or SINGULAR with the solver's code in `singular`."""
+def factor(state, la, here, there):
+    """The matrix of M and U here, G there, addresses of matrices as `evaluate_matrices` gives them.
+
+    Returns FINE, or SINGULAR with the solver's code in `singular`.
+    """
     add(state, Count.DECOMPOSITIONS, 1)
-    code = call1(la.factor, la.own)
+    if la.factor_at != 0:
+        code = call3(la.factor_at, la.own, here, there)
+    else:
+        load(state, la, here, there)
+        code = call1(la.factor, la.own)
     if code != 0:
         state.singular = code
         return SINGULAR
     return FINE
 
 
-@device
+@inlined
 def solve(state, la):
-    """The right-hand side in `b` becomes the solution (w, λ). Returns FINE, or SINGULAR as `factor` does."""
+    """For the right-hand side in `b`: the solution (w, λ) in `solved`. Returns FINE, or SINGULAR as `factor` does."""
     add(state, Count.LINEAR_SOLVES, 1)
-    code = call3(la.solve, la.own, state.b, state.b)
+    code = call3(la.solve, la.own, state.b, state.solved)
     if code != 0:
         state.singular = code
         return SINGULAR
@@ -208,13 +230,47 @@ def solve(state, la):
 @device
 def load_and_factor(state, la, matrices):
     """The symmetric system of one point."""
-    load(state, la, matrices, matrices, matrices)
-    return factor(state, la)
+    return factor(state, la, matrices.ctypes.data, matrices.ctypes.data)
+
+
+@inlined
+def solve_step(state, la, here, there, f, v, step, keep):
+    """M w + C_hereᵀ λ = f, C_there (v + step w) + (g_t, h) = 0, for `solved`; arguments are addresses.
+
+    `here` and `there` hold matrices as `evaluate_matrices` gives them. Factors of the matrix are only left behind if
+    `keep`. Returns FINE or SINGULAR.
+    """
+    n_v, n_m = state.n_v, state.n_m
+    if la.once != 0 and not keep:
+        answer = call_code(la.once, -step, here, there, f, v, state.solved)
+        if answer == 0 and vec(state.solved, n_v + n_m + 1)[n_v + n_m] > 0.0:
+            add(state, Count.DECOMPOSITIONS, 1)
+            add(state, Count.LINEAR_SOLVES, 1)
+            return FINE
+    return factor_step(state, la, here, there, f, v, step)
+
+
+@device
+def factor_step(state, la, here, there, f, v, step):
+    """`solve_step` by factors, which stay."""
+    n_v, n_m = state.n_v, state.n_m
+    second = vec(there, state.n_M + state.n_C + n_m)
+    outcome = factor(state, la, here, there)
+    if outcome != FINE:
+        return outcome
+    b, force = vec(state.b, n_v + n_m), vec(f, n_v)
+    velocity_residual(state, la, second, vec(v, n_v), vec(place(state.b, n_v), n_m))
+    inverse = 1.0 / -step  # as `once` does: bits shall not depend on who asks
+    for k in range(n_m):
+        b[n_v + k] *= inverse
+    for k in range(n_v):
+        b[k] = force[k]
+    return solve(state, la)
 
 
 @device
 def accelerations(state, ports, la, t, x, rates):
-    """v' and multipliers from M v' + Cᵀ (λ, μ) = f, C v' + γ = 0, into `b`; the matrix at x must be factored."""
+    """v' and multipliers from M v' + Cᵀ (λ, μ) = f, C v' + γ = 0, in `solved`; the matrix at x must be factored."""
     b, n_v = vec(state.b, state.n_v + state.n_m), state.n_v
     if state.acceleration_port != 0:
         gamma = vec(state.gamma, state.n_m)
@@ -228,19 +284,20 @@ def accelerations(state, ports, la, t, x, rates):
     return solve(state, la)
 
 
-@device
+@inlined
 def keep_accelerations(state, x, x_dot, rates):
-    """From `b`: v' into x_dot, multipliers into x; p' and r' from the rates."""
-    b, n_p, n_v, n_d = vec(state.b, state.n_v + state.n_m), state.n_p, state.n_v, state.n_d
+    """From `solved`: v' into x_dot, multipliers into x; p' and r' from the rates."""
+    n_p, n_v, n_d, n_m = state.n_p, state.n_v, state.n_d, state.n_m
+    solved = vec(state.solved, n_v + n_m)
     for i in range(n_d):
         x_dot[i] = rates[i]
     for i in range(n_v):
-        x_dot[n_p + i] = b[i]
-    for i in range(state.n_m):
-        x[n_d + i] = b[n_v + i]
+        x_dot[n_p + i] = solved[i]
+    for i in range(n_m):
+        x[n_d + i] = solved[n_v + i]
 
 
-@device
+@inlined
 def forget_multipliers(state, x):
     """Functions must not read multipliers that are not known yet: what does not depend on them does not notice."""
     if state.n_F == 0 and state.late == 0:
@@ -277,6 +334,7 @@ def project_positions(state, ports, la, t, x):
     if state.n_lam == 0:
         return FINE
     b, g, weight = vec(state.b, n_v + n_m), vec(state.g, state.n_lam), vec(state.weight, state.n)
+    solved = vec(state.solved, n_v + n_m)
     trial, move = vec(state.trial, state.n), vec(state.error, state.n)
     before = np.inf
     for i in range(state.n):
@@ -294,10 +352,10 @@ def project_positions(state, ports, la, t, x):
             return SINGULAR
         if state.plain == 1:
             for i in range(n_p):
-                move[i] = b[i]
+                move[i] = solved[i]
         else:  # Z at the point where the iteration began
             for i in range(n_v):
-                trial[n_p + i] = b[i]
+                trial[n_p + i] = solved[i]
             answer = watched(state, evaluate(state.kinematics_port, ports, t, trial, move), t, trial)
             if answer != 0:
                 return answer
@@ -327,8 +385,9 @@ def project_velocities(state, la, matrices, x):
         b[n_v + i] = -drift[i]
     if solve(state, la) != FINE:
         return SINGULAR
+    solved = vec(state.solved, n_v)
     for i in range(n_v):
-        v[i] += b[i]
+        v[i] += solved[i]
     return FINE
 
 
@@ -400,124 +459,72 @@ def arrive(state, ports, la, t):
 
 @device
 def commit(state, buffer):
-    """`next` becomes the current point; the step with its polynomial goes into the buffer."""
+    """`next` becomes the current point; the step joins its polynomial in the buffer."""
     copy(state.next, state.x, state.n)
     copy(state.next_dot, state.x_dot, state.n)
     copy(state.next_rates, state.rates, state.n_d)
     copy(state.next_matrices, state.matrices, state.n_M + state.n_C + state.n_m)
-    state.t = state.t_end if state.last == 1 else state.t + state.h
-    state.h_old = state.h
-    state.first, state.rejected, state.singular_count, state.why = 0, 0, 0, FINE
+    state.first, state.rejected = 0, 0
     state.since_projection = 0 if state.since_projection + 1 >= state.project_every else state.since_projection + 1
-    set_weights(state)
-    k, c = buffer.used[0], mat(state.coefficients, state.n_coefficients, state.n)
-    buffer.t[k], buffer.h[k] = state.t, state.h
-    for j in range(state.n_coefficients):
-        for i in range(state.n):
-            buffer.coefficients[k, j, i] = c[j, i]
-    buffer.used[0] = k + 1
-    add(state, Count.ACCEPTED, 1)
+    shell.commit(state, state.h, buffer)
 
 
 # -- step control ------------------------------------------------------------------------------------------------------
 
 
 @device
-def set_weights(state):
-    x, weight, atol, rtol = (
-        vec(state.x, state.n),
-        vec(state.weight, state.n),
-        vec(state.atol, state.n),
-        vec(state.rtol, state.n),
-    )
-    for i in range(state.n):
-        weight[i] = atol[i] + rtol[i] * abs(x[i])
-
-
-@device
 def why_to_stop(state, buffer):
-    """A code of `status` if no further step shall be taken now, or −1."""
-    code = why_to_return(state, state.max_steps, buffer)
-    if code < 0 and (0.1 * abs(state.h) <= abs(state.t) * UNIT or abs(state.h) < SMALLEST):
-        return status.SINGULAR if state.singular_count > 0 else status.STEP_TOO_SMALL
+    """A `Status` if no further step shall be taken now, or GO_ON."""
+    code = why_to_return(state, buffer)
+    if code == GO_ON and step_too_small(state, SMALLEST_PART, UNIT):
+        return Status.SINGULAR if state.singular_failures > 0 else Status.STEP_TOO_SMALL
     return code
 
 
 @device
-def open_step(state, la):
-    """Count an attempt; iterative solvers may take a new preconditioner."""
-    enter(state, Phase.STAGES)
-    add(state, Count.STEPS, 1)
+def open_step(state, la, buffer):
+    """Count an attempt; find the place of its polynomial; iterative solvers may take a new preconditioner."""
+    state.coefficients = place(buffer.coefficients.ctypes.data, buffer.used[0] * state.n_coefficients * state.n)
+    shell.open_step(state, 0)
     ivec(la.sizes, 7)[6] = 1
 
 
-@device
-def set_next_step(state, h_new):
-    """The next step size, within max_step, min_step and the end of the interval; sets `last`."""
-    direction = 1.0 if state.t_end >= state.t else -1.0
-    h_new = direction * max(min(abs(h_new), state.max_step), state.min_step)
-    state.last = 0
-    if (state.t + 1.0001 * h_new - state.t_end) * direction >= 0.0:
-        h_new = state.t_end - state.t
-        state.last = 1
-    state.h = h_new
-
-
-@device
+@inlined
 def may_shrink(state):
     """Whether a smaller step is allowed; steps of min_step are taken whatever their error is."""
     return abs(state.h) > state.min_step * (1.0 + 1e-10)
 
 
 @device
-def reject(state, h_new):
-    """Repeat the step from the current point with another size."""
-    state.rejected = 1
-    state.last = 0
-    direction = 1.0 if state.t_end >= state.t else -1.0
-    state.h = direction * max(abs(h_new), state.min_step)
+def reject(state, outcome, h_new):
+    """Repeat the step from the current point with another size. Returns GO_ON, or a `Status` if the run ends."""
+    code = fail(state, outcome)
+    if code == GO_ON:
+        state.rejected = 1
+        direction = 1.0 if state.t_end >= state.t else -1.0
+        state.h = direction * max(abs(h_new), state.min_step)
+    return code
 
 
 @device
 def give_up(state, outcome):
-    """After an outcome other than FINE: a code of `status` if the run must end, or −1 with a smaller step set."""
-    if outcome == STOPPED:
-        return status.PORT_FAILED
-    state.why = outcome
-    if outcome == SINGULAR:
-        state.singular_count += 1
-        if state.singular_count >= PATIENCE:
-            return status.SINGULAR
-    if not may_shrink(state):
-        return status.SINGULAR if outcome == SINGULAR else status.STEP_TOO_SMALL
-    add(state, Count.CONVERGENCE_REJECTIONS, 1)
-    reject(state, 0.5 * state.h)
-    return -1
+    """`reject` a step that could not be computed: half its size, if that is allowed."""
+    can = may_shrink(state)
+    code = reject(state, outcome, 0.5 * state.h)
+    if code == GO_ON and not can:
+        return Status.SINGULAR if outcome == SINGULAR else Status.STEP_TOO_SMALL
+    return code
 
 
 @device
 def begin_or_fail(state, ports, la):
-    """`begin` at a start; returns −1 or a code of `status`: no step size makes the starting point better."""
+    """`begin` at a start; returns GO_ON or a `Status`: no step size makes the starting point better."""
     outcome = begin(state, ports, la)
     if outcome == FINE:
-        return -1
+        return GO_ON
     if outcome == STOPPED:
-        return status.PORT_FAILED
-    return status.SINGULAR if outcome == SINGULAR else status.NOT_FINITE
-
-
-@device
-def look_for_events(state, ports, scan):
-    """After `commit`. Returns 0, EVENT or EVENT_FAILED."""
-    if ports.events == 0:
-        return 0
-    enter(state, Phase.EVENTS)
-    found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, state.n_coefficients, state.n))
-    add(state, Count.EVENT_EVALUATIONS, scan.values.shape[0] - 1)
-    if found != 0:
-        return status.EVENT if found > 0 else status.EVENT_FAILED
-    carry_over(scan)
-    return 0
+        return Status.PORT_FAILED
+    return Status.SINGULAR if outcome == SINGULAR else Status.NOT_FINITE
 
 
 @device

@@ -17,7 +17,7 @@ References
 
 import numpy as np
 
-from dalembert.compile.kernel import device
+from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import mat, vec
 from dalembert.solvers.half.core import FINE, STOPPED, complete, evaluate_matrices, load_and_factor
 from dalembert.solvers.phases import Phase, enter
@@ -36,7 +36,7 @@ ARRAYS = (
     "raw",  # positions at the end of the step before they were projected
     "inner", "inner_dot", "inner_rates", "inner_matrices",
     "past", "past_t",  # multipliers at earlier points, latest first, and their times
-    "node", "node_s",
+    "node", "node_s", "node_inverse",
 )  # fmt: skip
 WHOLES = ("n_past",)
 
@@ -48,6 +48,7 @@ def own_arrays(compiled) -> dict[str, np.ndarray]:
         raw=np.zeros(len(compiled.form.model.names("p"))), inner=np.zeros(n), inner_dot=np.zeros(n),
         inner_rates=np.zeros(n_d), inner_matrices=np.zeros(compiled.matrices.n_out), past=np.zeros((PAST, n_m)),
         past_t=np.zeros(PAST), node=np.zeros((NODES, n_m)), node_s=np.zeros(NODES),
+        node_inverse=np.zeros((NODES, NODES)),
     )  # fmt: skip
 
 
@@ -124,6 +125,23 @@ def raise_from_inner(state, first, last):
         raise_degree(c, i, (h * inner_dot[i] - slope) / SLOPE)
 
 
+@inlined
+def interpolate_nodes(node, s, inverse, count, n_m, c, n_d):
+    """Newton's form through the first `count` nodes, for all multipliers, and from it the powers of s."""
+    for i in range(n_m):
+        for level in range(1, count):
+            for k in range(count - 1, level - 1, -1):
+                node[k, i] = (node[k, i] - node[k - 1, i]) * inverse[level, k]
+        # multiplying by (s − s_k) from the inside
+        column = n_d + i
+        for k in range(NODES):
+            c[k, column] = 0.0
+        for k in range(count - 1, -1, -1):
+            for power in range(count - 1 - k, 0, -1):
+                c[power, column] = c[power - 1, column] - s[k] * c[power, column]
+            c[0, column] = node[k, i] - s[k] * c[0, column]
+
+
 @device
 def set_multipliers(state, inner):
     """Newton's interpolation through the ends, the inner point if there is one, and earlier points."""
@@ -148,18 +166,14 @@ def set_multipliers(state, inner):
         for i in range(n_m):
             node[count, i] = past[k, i]
         count, bound = count + 1, place
-    for i in range(n_m):
-        for level in range(1, count):
-            for k in range(count - 1, level - 1, -1):
-                node[k, i] = (node[k, i] - node[k - 1, i]) / (s[k] - s[k - level])
-        # from Newton's form to powers of s, multiplying by (s − s_k) from the inside
-        column = n_d + i
-        for k in range(NODES):
-            c[k, column] = 0.0
-        for k in range(count - 1, -1, -1):
-            for power in range(count - 1 - k, 0, -1):
-                c[power, column] = c[power - 1, column] - s[k] * c[power, column]
-            c[0, column] = node[k, i] - s[k] * c[0, column]
+    inverse = mat(state.node_inverse, NODES, NODES)
+    for level in range(1, count):
+        for k in range(level, count):
+            inverse[level, k] = 1.0 / (s[k] - s[k - level])
+    if count == NODES:  # as in most steps: loops of constant length take half the time
+        interpolate_nodes(node, s, inverse, NODES, n_m, c, n_d)
+    else:
+        interpolate_nodes(node, s, inverse, count, n_m, c, n_d)
 
 
 @device

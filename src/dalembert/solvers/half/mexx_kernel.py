@@ -4,18 +4,19 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, mat, vec
-from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import add
+from dalembert.solvers.attempts import UNSCALED, note_error, note_order
 from dalembert.solvers.half import core, extrapolation
-from dalembert.solvers.half.core import FINE, NOT_PROJECTED
+from dalembert.solvers.half.core import DRIFTED, FINE, NOT_PROJECTED
 from dalembert.solvers.half.extrapolation import MOST_COEFFICIENTS, MOST_DERIVATIVES
 from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
-from dalembert.solvers.status import Count
+from dalembert.solvers.shell import limit_step, look_for_events
+from dalembert.solvers.status import GO_ON, Outcome, Status
 
-# verdicts on a row besides the outcomes of `core`
-GO_ON, ACCEPT, REJECT, HALVE = -1, -2, -3, -4
+# verdicts on a row besides GO_ON and the outcomes of `core`
+ACCEPT, REJECT, HALVE = -2, -3, -4
+FAR_FROM_CONSTRAINTS = int(Outcome.FAR_FROM_CONSTRAINTS)
 
 #: a projection may move positions or velocities by this much in units of the tolerance
 FARTHEST = 5.0
@@ -29,6 +30,7 @@ STATE = core.half_layout(
         "table",  # rows of (growth of p, v, r; λ; a); 0: T_jj, 1: T_{j,j−1}, …
         "slopes",  # (p', a, r', λ) of all small steps
         "stage", "stage_rates", "stage_matrices",
+        "force",  # f − F λ
         "raw",  # p and v before they are projected
         "first_lam",  # λ that the first small steps multiply by F
         "ends",  # derivatives at the ends, for interpolation
@@ -60,10 +62,11 @@ def new_mexx_state(compiled, sequence, dense_order, modified, delayed):
         work=np.concatenate([[0.0], 4.0 + np.cumsum(sequence)]), best_h=np.zeros(most_rows + 1),
         efficiency=np.zeros(most_rows + 1), table=np.zeros((most_rows, n + n_v)), slopes=np.zeros((first[-1], n)),
         stage=np.zeros(n), stage_rates=np.zeros(n_d), stage_matrices=np.zeros(compiled.matrices.n_out),
-        raw=np.zeros(n), first_lam=np.zeros(n - n_d), ends=np.zeros((MOST_COEFFICIENTS, n)), weight_start=start,
-        weight_place=place, weights=weights, hermite=extrapolation.polynomial_tables(most_rows, perturbed),
-        modified=int(modified), delayed=int(delayed), perturbed=int(perturbed), most_rows=most_rows,
-        dense_rows=n_coefficients - 3, n_slopes=int(first[-1]), n_weights=len(weights),
+        force=np.zeros(n_v), raw=np.zeros(n), first_lam=np.zeros(n - n_d), ends=np.zeros((MOST_COEFFICIENTS, n)),
+        weight_start=start, weight_place=place, weights=weights,
+        hermite=extrapolation.polynomial_tables(most_rows, perturbed), modified=int(modified), delayed=int(delayed),
+        perturbed=int(perturbed), most_rows=most_rows, dense_rows=n_coefficients - 3, n_slopes=int(first[-1]),
+        n_weights=len(weights),
     )  # fmt: skip
 
 
@@ -127,7 +130,8 @@ def take_row(state, ports, la, j):
     count = ivec(state.numbers, state.most_rows)[j]
     first = ivec(state.first_place, state.most_rows + 1)[j]
     h = state.h / count
-    stage, b, F = vec(state.stage, n), vec(state.b, n_v + n_m), vec(state.F, state.n_F)
+    stage, force, F = vec(state.stage, n), vec(state.force, n_v), vec(state.F, state.n_F)
+    solved = vec(state.solved, n_v + n_m)
     matrices = vec(state.stage_matrices, state.n_M + state.n_C + n_m)
     slopes = mat(state.slopes, state.n_slopes, n)
     size_U = state.n_C + state.n_F if state.modified == 1 else 0
@@ -151,40 +155,36 @@ def take_row(state, ports, la, j):
             grown[k] += h * rates[k]
             stage[k] = x[k] + grown[k]
         for k in range(n_v):
-            b[k] = rates[n_p + k]
+            force[k] = rates[n_p + k]
         if state.modified == 1:
             lam = first_lam if i == 0 else stage[n_d:]
             for k in range(state.n_F):
-                b[U_columns[state.n_C + k]] -= F[k] * lam[U_rows[state.n_C + k]]
+                force[U_columns[state.n_C + k]] -= F[k] * lam[U_rows[state.n_C + k]]
         t = core.time_at(state, 1.0) if i == count - 1 else state.t + (i + 1) * h
         answer = core.evaluate_matrices(state, ports, t, stage, matrices)
         if answer != 0:
             return answer
-        core.velocity_residual(state, la, matrices, stage[n_p:], b[n_v:])
-        for k in range(n_m):
-            b[n_v + k] /= -h
-        outcome = core.load_and_factor(state, la, matrices)
-        if outcome == FINE:
-            outcome = core.solve(state, la)
+        at, v = state.stage_matrices, core.place(state.stage, n_p)
+        outcome = core.solve_step(state, la, at, at, state.force, v, h, False)
         if outcome != FINE:
             return outcome
         for k in range(n_v):
-            slope[n_p + k] = b[k]
-            grown[n_p + k] += h * b[k]
+            slope[n_p + k] = solved[k]
+            grown[n_p + k] += h * solved[k]
             stage[n_p + k] = x[n_p + k] + grown[n_p + k]
         for k in range(n_p + n_v, n_d):
             slope[k] = rates[k]
             grown[k] += h * rates[k]
             stage[k] = x[k] + grown[k]
         for k in range(n_m):
-            slope[n_d + k] = b[n_v + k]
-            stage[n_d + k] = b[n_v + k]
-        if i == 1 and j < 2 and too_fast(state, stage, h, b) and core.may_shrink(state):
+            slope[n_d + k] = solved[n_v + k]
+            stage[n_d + k] = solved[n_v + k]
+        if i == 1 and j < 2 and too_fast(state, stage, h, solved) and core.may_shrink(state):
             return HALVE
     for k in range(n_d, n):
         grown[k] = stage[k]
     for k in range(n_v):
-        grown[n + k] = b[k]
+        grown[n + k] = solved[k]
     return FINE
 
 
@@ -268,6 +268,7 @@ def take_rows(state, ports, la):
         return outcome
     for j in range(state.order + 1):
         state.rows = j + 1
+        note_order(state, j + 1)
         outcome = take_row(state, ports, la, j)
         if outcome != FINE:
             return outcome
@@ -277,6 +278,7 @@ def take_rows(state, ports, la):
         extrapolate(state, j)
         enter(state, Phase.STAGES)
         state.error_now = judge(state, j + 1)
+        note_error(state, state.error_now, state.error, UNSCALED, state.n_d)
         verdict = monitor(state, j + 1)
         if verdict != GO_ON:
             return verdict
@@ -334,7 +336,7 @@ def arrive(state, ports, la):
 
 @device
 def begin(state, ports, la):
-    """Project the start; choose the order. Returns −1 or a code of `status`."""
+    """Project the start; choose the order. Returns GO_ON or a `Status`."""
     core.set_weights(state)
     core.copy(state.x, state.next, state.n)
     core.copy(state.x_dot, state.next_dot, state.n)
@@ -343,14 +345,14 @@ def begin(state, ports, la):
     outcome = settle(state, ports, la, state.t)
     state.since_projection = 0
     if outcome == core.STOPPED:
-        return status.PORT_FAILED
+        return Status.PORT_FAILED
     if outcome == core.SINGULAR:
-        return status.SINGULAR
+        return Status.SINGULAR
     if outcome == NOT_PROJECTED:
         state.why = NOT_PROJECTED
-        return status.STEP_TOO_SMALL
+        return Status.STEP_TOO_SMALL
     if outcome != FINE:
-        return status.NOT_FINITE
+        return Status.NOT_FINITE
     core.copy(state.next, state.x, state.n)
     core.copy(state.next_dot, state.x_dot, state.n)
     core.copy(state.next_rates, state.rates, state.n_d)
@@ -361,7 +363,7 @@ def begin(state, ports, la):
         tolerance = min(tolerance, atol[i] + rtol[i])
     wanted = int(1.5 - 0.6 * np.log10(tolerance))
     state.order = min(max(3, min(state.most_rows - 2, wanted)), state.most_rows - 1)
-    return -1
+    return GO_ON
 
 
 # -- order and step size -----------------------------------------------------------------------------------------------
@@ -410,11 +412,11 @@ def lower(state):
 
 @device
 def set_next_step(state, h_new):
-    """As `core.set_next_step`, but the last step may be a little longer than planned."""
+    """As `limit_step`, but the last step may be a little longer than planned."""
     left = abs(state.t_end - state.t)
     if h_new * STRETCH >= left and left <= state.max_step:
         h_new = left
-    core.set_next_step(state, h_new)
+    limit_step(state, h_new)
 
 
 # -- dense output ------------------------------------------------------------------------------------------------------
@@ -504,18 +506,12 @@ def set_polynomial(state):
 
 @device
 def step(state, ports, la, buffer, scan):
-    """Try a basic step. Returns −1 to go on, or a code of `status`."""
+    """Try a basic step. Returns GO_ON or a `Status`."""
     verdict = take_rows(state, ports, la)
     if verdict == HALVE:
-        add(state, Count.ERROR_REJECTIONS, 1)
-        state.why = FINE
-        core.reject(state, 0.5 * abs(state.h))
-        return -1
+        return core.reject(state, Outcome.INACCURATE, 0.5 * abs(state.h))
     if verdict == REJECT:
-        add(state, Count.ERROR_REJECTIONS, 1)
-        state.why = FINE
-        core.reject(state, min(lower(state), 0.9 * abs(state.h)))
-        return -1
+        return core.reject(state, Outcome.INACCURATE, min(lower(state), 0.9 * abs(state.h)))
     if verdict != ACCEPT:
         return core.give_up(state, verdict)
     outcome = arrive(state, ports, la)
@@ -525,10 +521,8 @@ def step(state, ports, la, buffer, scan):
     way = max(moved(state, 0, state.n_p), moved(state, state.n_p, state.n_p + state.n_v))
     drift = core.drifted(state)
     if can and (way > FARTHEST or drift > 0.0):
-        add(state, Count.ERROR_REJECTIONS, 1)
-        state.why = core.DRIFTED if drift > 0.0 else NOT_PROJECTED
-        core.reject(state, abs(state.h) * max(0.45, 0.9 / max(way, drift)))
-        return -1
+        outcome = DRIFTED if drift > 0.0 else FAR_FROM_CONSTRAINTS
+        return core.reject(state, outcome, abs(state.h) * max(0.45, 0.9 / max(way, drift)))
     enter(state, Phase.DENSE_OUTPUT)
     missed, degree = set_polynomial(state)
     enter(state, Phase.STAGES)
@@ -536,10 +530,7 @@ def step(state, ports, la, buffer, scan):
     if state.dense_limit > 0.0 and missed > 0.0:
         limit = abs(state.h) * 0.9 * (state.dense_limit / missed) ** (1.0 / degree)
         if missed > state.dense_limit and can:
-            add(state, Count.ERROR_REJECTIONS, 1)
-            state.why = FINE
-            core.reject(state, max(limit, 0.3 * abs(state.h)))
-            return -1
+            return core.reject(state, Outcome.INACCURATE, max(limit, 0.3 * abs(state.h)))
     if state.error_now > 1.0 or way > FARTHEST or drift > 0.0:
         state.forced += 1
         h_new, state.order = abs(state.h), state.most_rows - 1
@@ -551,10 +542,10 @@ def step(state, ports, la, buffer, scan):
     if state.delayed == 0:
         keep_multipliers(state)
     state.begun = 1
-    found = core.look_for_events(state, ports, scan)
+    code = look_for_events(state, ports, scan)
     if state.t != state.t_end:
         set_next_step(state, h_new)
-    return found if found != 0 else -1
+    return code
 
 
 mexx = stepping_kernel(STATE, "mexx", begin, step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dalembert.errors import ModelError
 from dalembert.linalg.protocol import SADDLE, LinearSolver, check_solver
@@ -12,6 +12,7 @@ from dalembert.linalg.saddle.auto import AUTO
 from dalembert.linalg.saddle.solver import SaddlePattern
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
+from dalembert.solvers.half.tableau import HalfExplicitTableau
 from dalembert.solvers.method import MethodOptions, one_of, require
 
 if TYPE_CHECKING:
@@ -126,3 +127,41 @@ class RungeKuttaOptions(HalfExplicitOptions):
         """The fields of the record of a run that the options determine."""
         own = dict(safety=self.safety, max_growth=self.max_growth, max_shrink=self.max_shrink)
         return {**super().settings(), **own}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HalfExplicitRungeKutta(RungeKuttaOptions):
+    """Options of the methods that are a tableau: a subclass sets `tableau`, and is complete."""
+
+    tableau: ClassVar[HalfExplicitTableau]
+
+    error: str = "all"  # estimated in "all" of p, v, r, or in "positions" only
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("error", self.error, ("all", "positions"))
+
+    def settings(self) -> dict[str, float]:
+        return {**super().settings(), "error_in": int(self.error == "all")}
+
+    def formulate(self, model: Model) -> DescriptorForm:
+        """The form this method integrates."""
+        form = self._without_friction(super().formulate(model))
+        if form.dynamics_read_multipliers:
+            # the multipliers of the stages are averages of low order
+            raise ModelError(
+                f"model '{model.name}': dynamics= depends on multipliers, which the stages of {type(self).__name__} do "
+                "not give accurately; take Rkf45, Geoms or Radau5"
+            )
+        return form
+
+    def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        from dalembert.solvers.half.half_explicit_kernel import FIXED, half_explicit, new_half_explicit_state
+        from dalembert.solvers.half.stepper import saddle_pattern
+
+        return Parts(
+            kernel=half_explicit,
+            prepare=lambda: new_half_explicit_state(compiled, self.tableau),
+            pattern=lambda: saddle_pattern(compiled, symmetric=False),
+            fixed=FIXED,
+        )

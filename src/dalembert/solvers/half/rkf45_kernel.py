@@ -24,8 +24,11 @@ A = np.array([
 ])  # fmt: skip
 
 STATE = core.half_layout(
-    arrays=("K", "stage", "stage_dot", "stage_rates", *interpolation.ARRAYS), wholes=(*interpolation.WHOLES, "advance")
-)
+    arrays=("K", "stage", "stage_dot", "stage_rates", *interpolation.ARRAYS), reals=("power",),
+    wholes=(*interpolation.WHOLES, "advance", "at_end"),
+)  # fmt: skip
+#: fields of the record that do not change from run to run
+FIXED = ("power", "at_end")
 
 
 def new_rkf45_state(compiled):
@@ -33,7 +36,8 @@ def new_rkf45_state(compiled):
     n, n_d = compiled.form.n, compiled.rates.n_out
     return core.new_state(
         STATE, compiled, interpolation.N_COEFFICIENTS, K=np.zeros((STAGES, n_d)), stage=np.zeros(n),
-        stage_dot=np.zeros(n), stage_rates=np.zeros(n_d), **interpolation.own_arrays(compiled),
+        stage_dot=np.zeros(n), stage_rates=np.zeros(n_d), power=0.2, at_end=0,
+        **interpolation.own_arrays(compiled),
     )  # fmt: skip
 
 
@@ -65,8 +69,8 @@ def take_stages(state, ports, la):
 
 
 @device
-def error_norm(state):
-    """(11): the difference of the two orders."""
+def error_norm(state, la):
+    """(11): the difference of the two orders. An outcome and the norm."""
     n_d, h = state.n_d, state.h
     K, error = mat(state.K, STAGES, n_d), vec(state.error, state.n)
     x, new, atol, rtol = (
@@ -82,7 +86,7 @@ def error_norm(state):
             difference += (A[FIFTH, j] - A[FOURTH, j]) * K[j, i]
         error[i] = h * difference / (atol[i] + rtol[i] * max(abs(x[i]), abs(new[i])))
         total += error[i] * error[i]
-    return np.sqrt(total / n_d)
+    return FINE, np.sqrt(total / n_d)
 
 
-rkf45 = runge_kutta_kernel(STATE, "rkf45", take_stages, error_norm)
+rkf45 = runge_kutta_kernel(STATE, "rkf45", core.begin_or_fail, take_stages, error_norm)

@@ -23,10 +23,11 @@ from dalembert.errors import (
 from dalembert.kept import Slot
 from dalembert.linalg.saddle.saddle import SaddlePattern, factor, solve
 from dalembert.model.vocabulary import constraint_name, equation_names
-from dalembert.solvers import status as codes
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
 from dalembert.solvers.method import RunSpec, first_step_guess
+from dalembert.solvers.shell import NEARLY_THERE
+from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
 STATES: Slot[Memory] = Slot("records of half-explicit methods", most=8)
@@ -90,7 +91,7 @@ class HalfStepper(KernelStepper):
         weight = state.atol + state.rtol * np.abs(x)
         h = first_step or first_step_guess(x[moving], x_dot[moving], weight[moving], abs(span))
         h = max(min(abs(h), float(state.max_step)), float(state.min_step))
-        last = h * 1.0001 >= abs(span)
+        last = h * NEARLY_THERE >= abs(span)
         h = np.copysign(abs(span) if last else h, span)
         state.set(**dict.fromkeys((*core.FLAGS, *self._own), 0))
         state.set(t=t, t_end=t_end, h=h, h_old=h, first=1, last=int(last))
@@ -104,7 +105,7 @@ class HalfStepper(KernelStepper):
 
     def take_steps(self) -> int:
         status = self.kernel(self.state.record, self.ports, self.buffer, self.scan)
-        if status == codes.DONE and self.state.forced:
+        if status == Status.DONE and self.state.forced:
             warn_user(
                 f"{int(self.state.forced)} steps of size min_step = {self.options.min_step:g} were accepted although "
                 "they missed the tolerance or the drift limit",
@@ -170,7 +171,8 @@ class HalfStepper(KernelStepper):
     def watch_by(self, monitor: Monitor) -> None:
         relay = {f.name: address for f, address in zip(monitor.functions, monitor.addresses, strict=True)}
         self.state.set(monitor=monitor.clock, **{f"{name}_port": relay.get(name, 0) for name in core.PORTS})
-        self.saddle.set(factor=relay["factorization"], solve=relay["substitution"])
+        # the short cuts `once` and `factor_at` would not be seen
+        self.saddle.set(factor=relay["factorization"], solve=relay["substitution"], once=0, factor_at=0)
         self.ports = self.ports._replace(
             inputs=np.uintp(relay.get("inputs", 0)), events=np.uintp(relay.get("events", 0))
         )
@@ -182,7 +184,7 @@ class HalfStepper(KernelStepper):
         error = self.function_error()
         if error is not None:
             return error
-        if status == codes.TOO_MANY_STEPS:
+        if status == Status.TOO_MANY_STEPS:
             drifting = 2 * max(state.residual_p, state.residual_v) > state.drift_limit > 0
             remedy = (
                 f"The drift of the constraints, which projection='both' would remove, comes near drift_limit = "
@@ -192,31 +194,30 @@ class HalfStepper(KernelStepper):
                 "or take Radau5 if the model is stiff."
             )
             return TooManySteps(f"{int(state.max_steps)} steps did not reach the end; stopped at t = {t:.9g}. {remedy}")
-        if status in (codes.NOT_FINITE, codes.PORT_FAILED):
+        if status in (Status.NOT_FINITE, Status.PORT_FAILED):
             return FunctionFailed(f"{self.not_finite()} at t = {state.failed_t:.9g}: check the model there")
-        if status == codes.SINGULAR:
+        if status == Status.SINGULAR:
             culprit = self.saddle.solver.explain(self.saddle, int(state.singular))
             return SingularMatrix(
                 f"the saddle-point matrix is singular at t = {t:.9g}: {culprit}. Geoms(algebraic='svd') treats "
                 "redundant constraints, Geoms(singular='step over') isolated singular positions."
             )
-        return self._step_too_small(t, int(state.why))
+        return self._step_too_small(t, status, int(state.why))
 
-    def _step_too_small(self, t: float, why: int) -> Exception:
-        state = self.state
-        size = f"the step size fell to {abs(state.h):.2e} at t = {t:.9g}"
-        if why == core.CANNOT_EVALUATE:
+    def _step_too_small(self, t: float, status: int, why: int) -> Exception:
+        state, size = self.state, self.shrunk(status)
+        if why == Outcome.CANNOT_EVALUATE:
             return FunctionFailed(
                 f"{self.not_finite()} beyond t = {t:.9g} (tried t = {state.failed_t:.9g}), and no step size avoids "
                 "it: the solution may leave the domain of a function there (root, logarithm, division)"
             )
-        if why == core.DRIFTED:
+        if why == Outcome.DRIFTED:
             return StepSizeTooSmall(
                 f"{size}: the constraints' residuals, {state.residual_p:.2e} on position and {state.residual_v:.2e} on "
                 f"velocity level, do not come below drift_limit = {state.drift_limit:.2e}. What earlier steps left "
                 "behind no step size takes away: use projection='both', or a larger limit."
             )
-        if why == core.NOT_PROJECTED:
+        if why in (Outcome.NOT_PROJECTED, Outcome.FAR_FROM_CONSTRAINTS):
             worst = self._worst_constraint()
             if state.first == 1:
                 return InconsistentInitialValues(

@@ -308,7 +308,5 @@ def particular3(la, R, x):
         own = constraint_at(at)
         rhs = mat(own.rhs3, own.n_rows, 3)
         negative_rows3(la, R, ivec(own.rows, own.n_rows), own.n_rows, own.f, own.n_f, x, rhs)
-        solve_part3(
-            block_at(own.block), la.algebraic, rhs, ivec(own.unknowns, own.n_unknowns), own.n_unknowns, part, x
-        )
+        solve_part3(block_at(own.block), la.algebraic, rhs, ivec(own.unknowns, own.n_unknowns), own.n_unknowns, part, x)
         at = own.next

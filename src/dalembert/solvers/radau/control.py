@@ -3,10 +3,15 @@
 from typing import NamedTuple
 
 from dalembert.compile.kernel import device
-from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.differences import ESTIMATED, differences_at
 from dalembert.solvers.records import f8, i8, record
-from dalembert.solvers.status import Count
+from dalembert.solvers.shell import fail, limit_step
+from dalembert.solvers.status import GO_ON, Outcome
+
+#: a step is shortened by this factor where nothing better is known
+FAILURE_SHRINK = 0.5
+#: the first step is only a guess
+FIRST_SHRINK = 0.1
 
 
 class Control(NamedTuple):
@@ -28,45 +33,34 @@ class Control(NamedTuple):
     corrections: i8  # of the constraints at an accepted point, at most
     corrected: f8  # and only until no more than this is left of their residuals
     correct_anew: i8  # with the Jacobian of that point
-    max_step: f8
-    max_steps: i8
 
 
 control_type = record(Control)
 
 
 @device
-def limit_step(state, control, h_new):
-    """Bound the next step by max_step and the end of the interval; sets `last`."""
-    direction = 1.0 if state.t_end >= state.t else -1.0
-    h_new = direction * min(abs(h_new), control.max_step)
-    state.last = 0
-    if (state.t + 1.0001 * h_new - state.t_end) * direction >= 0.0:
-        h_new = state.t_end - state.t
-        state.last = 1
-    return h_new
+def after_failure(state, outcome, h_new):
+    """Prepare another attempt, with a smaller step and with a new Jacobian unless it was computed right here.
 
-
-@device
-def reject(state):
-    """Repeat the step with the smaller h that has been set; with a new Jacobian unless it was computed right here."""
+    `h_new` is what the error asks for if it was too large. Returns GO_ON, or a `Status` if the run ends.
+    """
+    code = fail(state, outcome)
+    if code != GO_ON:
+        return code
     state.rejected = 1
-    state.last = 0
     state.need_factors = 1
     if state.jacobian_is_here == 0:
         state.need_jacobian = 1
-
-
-@device
-def shrink_after_failure(state, factor):
-    """A smaller step after a failed iteration."""
-    state.h *= factor
+    if outcome == Outcome.INACCURATE:
+        state.h = FIRST_SHRINK * state.h if state.first == 1 else h_new
+        return GO_ON
+    if outcome != Outcome.SLOW:  # else Newton's method has said how small the step must be
+        state.h *= FAILURE_SHRINK
     state.convergence_failed = 1
-    add(state, Count.CONVERGENCE_REJECTIONS, 1)
-    reject(state)
     if differences_at(state.differences).kind == ESTIMATED:
         state.look_again = 1
         state.need_jacobian = 1
+    return GO_ON
 
 
 @device
@@ -91,7 +85,7 @@ def choose_next_step(state, control, h_new):
     h = state.h_old
     keep_jacobian = state.rate <= control.jacobian_rate
     keep = keep_jacobian and control.keep_low <= h_new / h <= control.keep_high
-    state.h = limit_step(state, control, h if keep else h_new)
+    limit_step(state, h if keep else h_new)
     if state.h != h:
         state.need_factors = 1
     if not keep_jacobian:

@@ -24,29 +24,30 @@ import numpy as np
 
 from dalembert.compile.kernel import call3, device, kernel
 from dalembert.compile.memory import ivec, mat, reference, vec
-from dalembert.solvers import status
-from dalembert.solvers.bookkeeping import SMALLEST, add, why_to_return
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.events import carry_over, scan_step, scan_type
+from dalembert.solvers.events import scan_type
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate, ports_type
-from dalembert.solvers.radau.control import choose_next_step, control_type, new_step_size, reject, shrink_after_failure
+from dalembert.solvers.radau.control import after_failure, choose_next_step, control_type, new_step_size
 from dalembert.solvers.radau.error_estimate import estimate_error
-from dalembert.solvers.radau.newton import (
-    CANNOT_EVALUATE,
-    CONVERGED,
-    SLOW,
-    STOPPED,
-    choose_matrix_point,
-    new_factors,
-    new_jacobian,
-    newton,
-)
+from dalembert.solvers.radau.newton import choose_matrix_point, new_factors, new_jacobian, newton
 from dalembert.solvers.radau.stages import predict_stages, set_polynomial, set_stage
-from dalembert.solvers.radau.state import STATE, algebra_at, set_scale, set_weights
+from dalembert.solvers.radau.state import N_COEFFICIENTS, STATE, algebra_at, set_scale
 from dalembert.solvers.records import i8
-from dalembert.solvers.status import N_COUNTS, Count
+from dalembert.solvers.shell import (
+    FINE,
+    commit,
+    keep_polynomial,
+    look_for_events,
+    open_step,
+    step_too_small,
+    why_to_return,
+)
+from dalembert.solvers.status import GO_ON, Count, Outcome, Status
 
+#: steps of which a tenth is lost in the rounding of t are too small
+SMALLEST_PART = 0.1
 #: what a correction of the constraints with an old Jacobian is taken to leave of itself
 OLD_CONTRACTION = 0.2
 
@@ -91,110 +92,84 @@ def correct_constraints(la, ports, state, control, fresh):
 @device
 def accept(state, buffer):
     """Advance to the end of the step and put it into the buffer."""
-    n, h = state.n, state.h
+    n = state.n
     set_stage(state, 2)
     set_polynomial(state)
-    x, x_dot, stage, c = vec(state.x, n), vec(state.x_dot, n), vec(state.stage, 2 * n), mat(state.coefficients, 4, n)
+    x, x_dot, stage = vec(state.x, n), vec(state.x_dot, n), vec(state.stage, 2 * n)
+    c = mat(state.coefficients, N_COEFFICIENTS, n)
     for i in range(n):
         x[i] = c[0, i]
         x_dot[i] = stage[n + i]
-    state.t = state.t_end if state.last == 1 else state.t + h
-    state.h_old = h
-    k = buffer.used[0]
-    buffer.t[k] = state.t
-    buffer.h[k] = h
-    for j in range(4):
-        for i in range(n):
-            buffer.coefficients[k, j, i] = c[j, i]
-    buffer.used[0] = k + 1
+    keep_polynomial(state, buffer)
+    commit(state, state.h, buffer)
     state.have_history = 1
-    set_weights(state)
+    state.first = 0
+    state.rejected = 0
+
+
+@device
+def try_step(la, ports, state, control):
+    """Matrices, stages and error estimate. Returns an outcome, and the step size that the error asks for, if known.
+
+    FINE: the error is small enough. INACCURATE: it is not. CANNOT_START: the Jacobian cannot be evaluated at the
+    current point. CANNOT_EVALUATE, STOPPED, RANK_LOST, SINGULAR, DIVERGED, SLOW: see `Outcome`.
+    """
+    if state.need_jacobian == 1:
+        outcome = new_jacobian(la, ports, state, choose_matrix_point(state, control))
+        if outcome == Outcome.CANNOT_EVALUATE and state.jacobian_is_here == 1:
+            return i8(Outcome.CANNOT_START), 0.0
+        if outcome != FINE:  # a predicted point may lie outside of a function's domain
+            return i8(outcome), 0.0
+    if state.need_factors == 1 and not new_factors(la, state):
+        return i8(Outcome.SINGULAR), 0.0
+    set_scale(state)
+    predict_stages(state, control)
+    outcome = newton(la, ports, state, control)
+    if outcome != FINE:
+        return i8(outcome), 0.0
+    outcome, error = estimate_error(la, ports, state)
+    if outcome != FINE:
+        return i8(outcome), 0.0
+    h_new = new_step_size(state, control, error)
+    return i8(Outcome.INACCURATE if error >= 1.0 else FINE), h_new
 
 
 @kernel(i8(nb.uint64, ports_type, reference(STATE), control_type, buffer_type, scan_type))
 def radau(algebra, ports, states, control, buffer, scan):
-    """Take steps until the end, a full buffer, an event or a failure. Returns one of the codes in `status`."""
+    """Take steps until the end, a full buffer, an event or a failure. Returns a `Status`."""
     la, state = algebra_at(algebra), states[0]
-    count = ivec(state.count, N_COUNTS)
     while True:
-        code = why_to_return(state, control.max_steps, buffer)
-        if code >= 0:
+        code = why_to_return(state, buffer)
+        if code != GO_ON:
             return code
-        if 0.1 * abs(state.h) <= abs(state.t) * control.unit or abs(state.h) < SMALLEST:
-            return status.STEP_TOO_SMALL
-        enter(state, Phase.STAGES)
-        if state.need_jacobian == 1:
-            code = new_jacobian(la, ports, state, choose_matrix_point(state, control))
-            if code == status.NOT_FINITE and state.jacobian_is_here == 0:
-                # a predicted point may lie outside of a function's domain
-                state.refused = 1
-                shrink_after_failure(state, 0.5)
-                continue
-            if code != 0:
+        if step_too_small(state, SMALLEST_PART, control.unit):
+            return Status.STEP_TOO_SMALL
+        open_step(state, 0)
+        outcome, h_new = try_step(la, ports, state, control)
+        fresh = 0
+        anew = control.correct_anew == 1 and control.matrix_at == 0 and state.rate > control.jacobian_rate
+        if outcome == FINE and anew:
+            # the next step needs a Jacobian at this point anyway: with it one correction is nearly exact
+            outcome = new_jacobian(la, ports, state, set_stage(state, 2))
+            fresh = 1
+        if outcome != FINE:
+            code = after_failure(state, outcome, h_new)
+            if code != GO_ON:
                 return code
-        if state.need_factors == 1 and not new_factors(la, state):
-            state.singular_count += 1
-            if state.singular_count >= 6:
-                return status.SINGULAR
-            shrink_after_failure(state, 0.5)
-            continue
-        count[Count.STEPS] += 1
-        set_scale(state)
-        predict_stages(state, control)
-        outcome = newton(la, ports, state, control)
-        if outcome == STOPPED:
-            return status.PORT_FAILED
-        state.refused = 1 if outcome == CANNOT_EVALUATE else 0
-        if outcome != CONVERGED:
-            shrink_after_failure(state, 1.0 if outcome == SLOW else 0.5)
-            continue
-        error = estimate_error(la, ports, state)
-        if error == -2.0:
-            return status.PORT_FAILED
-        if error < 0.0:
-            state.refused = 1
-            shrink_after_failure(state, 0.5)
-            continue
-        h_new = new_step_size(state, control, error)
-        if error >= 1.0:
-            count[Count.ERROR_REJECTIONS] += 1
-            state.h = 0.1 * state.h if state.first == 1 else h_new
-            reject(state)
             continue
         if state.rejected == 1:
             h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
-        fresh = 0
-        if control.correct_anew == 1 and control.matrix_at == 0 and state.rate > control.jacobian_rate:
-            # the next step needs a Jacobian at this point anyway: with it one correction is nearly exact
-            code = new_jacobian(la, ports, state, set_stage(state, 2))
-            if code == status.NOT_FINITE:
-                state.refused = 1
-                shrink_after_failure(state, 0.5)
-                continue
-            if code != 0:
-                return code
-            fresh = 1
         if control.corrections > 0:
             enter(state, Phase.PROJECTION)
         correct_constraints(la, ports, state, control, fresh)
         enter(state, Phase.DENSE_OUTPUT)
-        count[Count.ACCEPTED] += 1
         accept(state, buffer)
-        state.first = 0
-        state.rejected = 0
         state.jacobian_is_here = fresh
-        state.singular_count = 0
-        found = 0
-        if ports.events != 0:
-            enter(state, Phase.EVENTS)
-            found = scan_step(scan, ports, state.t, state.h_old, mat(state.coefficients, 4, state.n))
-            count[Count.EVENT_EVALUATIONS] += scan.values.shape[0] - 1
+        code = look_for_events(state, ports, scan)
         # choose the next step before returning, so that a call can simply go on
         if state.t != state.t_end:
             choose_next_step(state, control, h_new)
             if fresh == 1:
                 state.need_jacobian = 0
-        if found != 0:
-            return status.EVENT if found > 0 else status.EVENT_FAILED
-        if ports.events != 0:
-            carry_over(scan)
+        if code != GO_ON:
+            return code

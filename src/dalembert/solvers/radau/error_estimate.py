@@ -4,11 +4,15 @@ import numpy as np
 
 from dalembert.compile.kernel import call3, device
 from dalembert.compile.memory import ivec, mat, vec
+from dalembert.solvers.attempts import note_error, trace_at
 from dalembert.solvers.bookkeeping import add, keep_failed
 from dalembert.solvers.ports import evaluate
-from dalembert.solvers.radau.state import STOP
 from dalembert.solvers.radau.tableau import ERR, GAMMA
-from dalembert.solvers.status import Count
+from dalembert.solvers.shell import FINE, scaled_norm
+from dalembert.solvers.status import Count, Outcome
+
+#: errors are not taken to be smaller than this
+SMALLEST_ERROR = 1e-10
 
 
 @device
@@ -23,12 +27,9 @@ def satisfy_constraints(state):
 
 @device
 def error_norm(state):
-    error, scale = vec(state.error, state.n), vec(state.scale, state.n)
-    total = 0.0
-    for i in range(state.n):
-        e = error[i] * scale[i]
-        total += e * e
-    return max(np.sqrt(total / state.n), 1e-10)
+    """That of the filtered estimate, or of the positions before the filter if it is larger."""
+    filtered_norm = scaled_norm(vec(state.error, state.n), vec(state.scale, state.n), state.n, state.n)
+    return max(max(filtered_norm, SMALLEST_ERROR), kinematic_norm(state))
 
 
 @device
@@ -41,6 +42,20 @@ def kinematic_norm(state):
         e = factor * F[0, row[i]] * scale[i]
         total += e * e
     return np.sqrt(total / state.n)
+
+
+@device
+def note_estimate(state, norm):
+    """For a trace: the variable with the largest error, a position if the error before the filter is larger."""
+    note_error(state, norm, state.error, state.scale, state.n)
+    if state.n_kinematic == 0 or kinematic_norm(state) < norm:
+        return
+    F, scale, largest = mat(state.F, 3, state.m), vec(state.scale, state.n), -1.0
+    row, trace = ivec(state.kinematic, state.n_kinematic), trace_at(state.trace)
+    for i in range(state.n_kinematic):
+        size = abs(F[0, row[i]] * scale[i])
+        if size > largest:
+            largest, trace.worst = size, i
 
 
 @device
@@ -78,7 +93,7 @@ def filtered(la, ports, state, here):
 def estimate_error(la, ports, state):
     """Embedded estimate (γ/h E − J)⁻¹ (k(x) + E Σ e_i Z_i / h), filtered twice at the start and after rejections.
 
-    Returns the norm, or −1 if a function cannot be evaluated, or −2 if one asked to stop.
+    Returns FINE, CANNOT_EVALUATE or STOPPED, and the norm.
     """
     n, over_h = state.n, 1.0 / state.h
     stage, Z, x, error = vec(state.stage, 2 * n), mat(state.Z, n, 3), vec(state.x, n), vec(state.error, n)
@@ -88,14 +103,16 @@ def estimate_error(la, ports, state):
     answer = filtered(la, ports, state, True)
     if answer != 0:
         keep_failed(state, state.t)
-        return -2.0 if answer == STOP else -1.0
-    norm = max(error_norm(state), kinematic_norm(state))
+        return answer, 0.0
+    norm = error_norm(state)
     if norm >= 1.0 and (state.first == 1 or state.rejected == 1):
         for i in range(n):
             stage[i] = x[i] + error[i]
         answer = filtered(la, ports, state, False)
-        if answer == STOP:
-            return -2.0
-        if answer == 0:
-            norm = max(error_norm(state), kinematic_norm(state))
-    return norm
+        if answer == Outcome.STOPPED:
+            return answer, norm
+        if answer == FINE:
+            norm = error_norm(state)
+    if state.trace != 0:
+        note_estimate(state, norm)
+    return FINE, norm

@@ -4,22 +4,19 @@ import numpy as np
 
 from dalembert.compile.kernel import call1, call2, call3, call_reals3, device
 from dalembert.compile.memory import ivec, mat, vec
-from dalembert.solvers import status
+from dalembert.solvers.attempts import note_contraction
 from dalembert.solvers.bookkeeping import add, keep_failed
 from dalembert.solvers.differences import EXACT, differences_at
 from dalembert.solvers.ports import evaluate, set_inputs
 from dalembert.solvers.radau.stages import set_stage, stage_residuals
-from dalembert.solvers.radau.state import STOP
 from dalembert.solvers.radau.tableau import ALPHA, BETA, GAMMA, TI, TM, C
-from dalembert.solvers.status import Count
+from dalembert.solvers.shell import FINE
+from dalembert.solvers.status import Count, Outcome
 
 #: a first iteration is never trusted to leave less than this fraction of its increment as an error
 FIRST_CONTRACTION = 1e-2
 #: increments that stop decreasing below this fraction of the tolerance are rounding errors
 NOISE = 0.03
-
-# outcomes
-CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE, STOPPED = range(5)
 
 
 @device
@@ -44,7 +41,7 @@ def choose_matrix_point(state, control):
 
 @device
 def new_jacobian(la, ports, state, t):
-    """Evaluate at the point in `stage`. Returns 0 or a code of `status`."""
+    """Evaluate at the point in `stage`. Returns FINE, CANNOT_EVALUATE, STOPPED or RANK_LOST."""
     stage, nonzeros = vec(state.stage, 2 * state.n), vec(la.nonzeros, state.n_nonzeros)
     d = differences_at(state.differences)
     if d.kind == EXACT:
@@ -59,14 +56,14 @@ def new_jacobian(la, ports, state, t):
         add(state, Count.DIFFERENCES, d.evaluations - before)
     if answer != 0:
         keep_failed(state, t)
-        return status.PORT_FAILED if answer == STOP else status.NOT_FINITE
+        return answer
     add(state, Count.JACOBIAN, 1)
     add(state, Count.FLOPS, ivec(la.cost, 4)[0])
     if call2(la.decompose, la.own, la.state) == 0:
-        return status.RANK_DEFICIENT
+        return Outcome.RANK_LOST
     state.need_jacobian = 0
     state.need_factors = 1
-    return 0
+    return FINE
 
 
 @device
@@ -114,18 +111,18 @@ def newton(la, ports, state, control):
     """Simplified Newton iteration, with new matrices on the way if allowed. Returns what `iterate` returns."""
     for update in range(control.updates + 1):
         outcome = iterate(la, ports, state, control, update < control.updates)
-        if update == control.updates or outcome not in (DIVERGED, SLOW):
+        if update == control.updates or (outcome != Outcome.DIVERGED and outcome != Outcome.SLOW):
             return outcome
         t = set_stage(state, 1)  # the current iterate of the middle stage
         state.jacobian_is_here = 0
-        if new_jacobian(la, ports, state, t) != 0 or not new_factors(la, state):
-            return DIVERGED
-    return DIVERGED
+        if new_jacobian(la, ports, state, t) != FINE or not new_factors(la, state):
+            return Outcome.DIVERGED
+    return Outcome.DIVERGED
 
 
 @device
 def iterate(la, ports, state, control, may_update):
-    """Iterate with one matrix. Returns CONVERGED, DIVERGED, SLOW, CANNOT_EVALUATE or STOPPED.
+    """Iterate with one matrix. Returns FINE, DIVERGED, SLOW, CANNOT_EVALUATE or STOPPED.
 
     SLOW: convergence is foreseeably too slow; h has been reduced to what should work, unless `may_update`.
     """
@@ -135,7 +132,7 @@ def iterate(la, ports, state, control, may_update):
     for iteration in range(1, limit + 1):
         answer = stage_residuals(state, ports, iteration > 1)
         if answer != 0:
-            return STOPPED if answer == STOP else CANNOT_EVALUATE
+            return answer
         transform_residuals(state)
         call3(la.solve_stages, la.own, state.R, state.D)
         add(state, Count.BACK_SUBSTITUTIONS, 1)
@@ -143,11 +140,12 @@ def iterate(la, ports, state, control, may_update):
         state.iterations = iteration
         size = apply_increments(state)
         if not np.isfinite(size):
-            return DIVERGED
+            return Outcome.DIVERGED
         if iteration > 1 and iteration < limit:
             ratio = size / previous
             rate = ratio if iteration == 2 else np.sqrt(ratio * previous_ratio)
             previous_ratio = ratio
+            note_contraction(state, rate)
             # from a start far away multipliers follow an iteration after the rest: the next ratio tells more
             early = iteration == 2 and control.extrapolate == 0 and rate < 10.0
             if rate >= 0.99:
@@ -155,21 +153,21 @@ def iterate(la, ports, state, control, may_update):
                     previous = max(size, control.unit)
                     continue
                 if size <= NOISE and previous <= NOISE:  # nothing but rounding: λ of index 3 shows it first
-                    return CONVERGED
+                    return FINE
                 state.rate = rate
-                return DIVERGED
+                return Outcome.DIVERGED
             contraction = rate / (1.0 - rate)
             left = limit - 1 - iteration
             foreseen = contraction * size * rate**left / control.newton_limit
             if foreseen >= 1.0 and not early:
                 if contraction * size <= NOISE and previous <= NOISE:  # good enough, and perhaps rounding
-                    return CONVERGED
+                    return FINE
                 state.rate = rate
                 if not may_update:
                     state.h *= 0.8 * max(1e-4, min(20.0, foreseen)) ** (-1.0 / (4.0 + left))
-                return SLOW
+                return Outcome.SLOW
         previous = max(size, control.unit)
         if contraction * size <= control.newton_limit:
             state.contraction, state.rate = contraction, rate
-            return CONVERGED
-    return DIVERGED
+            return FINE
+    return Outcome.DIVERGED

@@ -93,6 +93,4 @@ class RadauOptions(MethodOptions):
             corrections=corrections,
             corrected=corrected,
             correct_anew=int(correct_anew),
-            max_step=spec.max_step,
-            max_steps=spec.max_steps,
         )

@@ -10,11 +10,11 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, part_of_jacobian
 from dalembert.errors import RedundantConstraints, SingularConfiguration
 from dalembert.kept import Slot
-from dalembert.solvers import status as codes
 from dalembert.solvers.implicit import LARGEST_LOOKED_AT, differences_of
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.radau import constraints
 from dalembert.solvers.radau.stepper import RadauStepper
+from dalembert.solvers.status import NO_STEP, Status
 
 EXACT_PART: Slot[Port] = Slot("exact part of the Jacobian", most=1)
 #: singular values of a constraint block below this fraction of the largest explain why steps got lost
@@ -49,9 +49,9 @@ class ProjectedStepper(RadauStepper):
         """Whether the kernel stopped because a singular position is near, and the options say to pass it."""
         if not float(self.algebra.near):
             return False
-        if status in (codes.STEP_TOO_SMALL, codes.SINGULAR):  # tight tolerances fail before the position is announced
+        if status in (*NO_STEP, Status.SINGULAR):  # tight tolerances fail before the position is announced
             return bool(self._dependent_rows(NEARLY_DEPENDENT))
-        return status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
+        return status == Status.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
 
     def regularity(self, x: np.ndarray) -> float:
         """Smallest singular value of the constraints on position level at x, redundancy left out."""
@@ -73,15 +73,15 @@ class ProjectedStepper(RadauStepper):
 
     def explain(self, status: int) -> Exception:
         t = self.t
-        near = status == codes.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
-        if near or status in (codes.STEP_TOO_SMALL, codes.SINGULAR):
+        near = status == Status.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
+        if near or status in (*NO_STEP, Status.SINGULAR):
             names = self._dependent_rows(NEARLY_DEPENDENT) or ("some constraints" if near else "")
             if names:
                 return SingularConfiguration(
                     f"the mechanism comes close to a singular position at t = {t:.9g}: {names} become dependent there, "
                     "and multipliers may grow without bound. Geoms(singular='step over') passes isolated ones."
                 )
-        if status != codes.RANK_DEFICIENT:
+        if status != Status.RANK_DEFICIENT:
             return super().explain(status)
         la = self.algebra
         trouble = int(la.trouble)

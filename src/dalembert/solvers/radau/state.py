@@ -5,21 +5,19 @@ import numpy as np
 
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, ivec, layout, member, vec
+from dalembert.solvers import shell
 from dalembert.solvers.status import N_COUNTS
 
-#: status of a port that asks to stop
-STOP = 2
+#: of the polynomial of a step
+N_COEFFICIENTS = 4
 
 # Stage quantities Z, W, D (increments) and R have one row per unknown or equation and three columns, so that one pass
 # serves all stages.
 STATE = layout(
     arrays=[
-        "monitor",  # the clock of a profile; 0: there is none
-        "x", "x_dot",
-        "coefficients",  # (4, n): the polynomial of the last accepted step
-        "count", "atol", "rtol", "index",
+        *shell.ARRAYS,
+        "index",
         "algebraic",  # 1 for equations without derivatives
-        "weight",  # atol + rtol |x| at the current point
         "scale",  # 1 / weight, with powers of h for variables of higher index
         "Z", "W", "F", "R", "D",
         "stage",  # (2 n): x and x' of a stage
@@ -31,17 +29,19 @@ STATE = layout(
         "failed",  # (2 n): the stage at which a function could not be evaluated
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
-    reals=["t", "h", "t_end", "h_old", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
+    reals=[*shell.REALS, "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
     wholes=[
-        "n", "m", "n_nonzeros", "n_e", "n_kinematic",
+        *shell.WHOLES, "m", "n_nonzeros", "n_e", "n_kinematic",
         "constant",  # E does not change
-        "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "last",
-        "singular_count", "have_history", "refused", "iterations", "convergence_failed",
+        # cleared at every start:
+        *shell.FLAGS,
+        "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "have_history", "iterations",
+        "convergence_failed",
         "look_again",  # the pattern of estimated differences may be too small
         "have_here",  # F_here belongs to the current point
     ],
 )  # fmt: skip
-FLAGS = STATE.names[STATE.names.index("first") :]
+FLAGS = STATE.names[STATE.names.index(shell.FLAGS[0]) :]
 state_at = member(STATE)
 
 #: the fields with which the record of every linear algebra begins; cost: floating-point operations of decompose,
@@ -57,10 +57,11 @@ def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
     system, (e_row, e_column) = compiled.system, compiled.leading_pattern
     n, m, index, algebraic = system.n, len(system.equations), system.index, ~system.differential_equations
     vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
-    scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64 or name == "monitor"}
+    scalars = {name: 0 for name in STATE.names if STATE[name] != np.uint64 or name in ("monitor", "trace")}
     arrays = dict(
-        coefficients=np.zeros((4, n)), count=np.zeros(N_COUNTS, np.int64), index=np.ascontiguousarray(index, np.int64),
-        algebraic=np.ascontiguousarray(algebraic, np.int64), Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
+        coefficients=np.zeros((N_COEFFICIENTS, n)), count=np.zeros(N_COUNTS, np.int64),
+        index=np.ascontiguousarray(index, np.int64), algebraic=np.ascontiguousarray(algebraic, np.int64),
+        Z=np.zeros((n, 3)), W=np.zeros((n, 3)), D=np.zeros((n, 3)),
         F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
         inputs=np.zeros((3, n_inputs)), differences=0, F_here=np.zeros(m), rate_here=np.zeros(n),
         e_row=np.ascontiguousarray(e_row, np.int64), e_column=np.ascontiguousarray(e_column, np.int64),
@@ -69,20 +70,13 @@ def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
     sizes = dict(
         n_kinematic=len(kinematic),
         n=n,
+        n_coefficients=N_COEFFICIENTS,
         m=m,
         n_nonzeros=n_nonzeros,
         n_e=len(e_row),
         constant=int(system.leading_is_constant),
     )
     return Memory(STATE, {**vectors, **scalars, **arrays, **sizes})
-
-
-@device
-def set_weights(state):
-    n = state.n
-    x, weight, atol, rtol = vec(state.x, n), vec(state.weight, n), vec(state.atol, n), vec(state.rtol, n)
-    for i in range(n):
-        weight[i] = atol[i] + rtol[i] * abs(x[i])
 
 
 @device

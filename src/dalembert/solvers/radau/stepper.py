@@ -14,11 +14,11 @@ from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.method import RunSpec, first_step_guess
 from dalembert.solvers.radau.core import radau
 from dalembert.solvers.radau.options import RadauOptions
-from dalembert.solvers.radau.state import FLAGS, new_state
+from dalembert.solvers.radau.state import FLAGS, N_COEFFICIENTS, new_state
 from dalembert.solvers.radau.tableau import GAMMA
+from dalembert.solvers.shell import NEARLY_THERE
 
 STATES: Slot[Memory] = Slot("records of Radau methods", most=1)
-N_COEFFICIENTS = 4
 
 
 class RadauStepper(ImplicitStepper):
@@ -50,6 +50,7 @@ class RadauStepper(ImplicitStepper):
         self.control = self.options.control(spec)
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         state, tolerances = self.state, spec.tolerances
+        state.set(max_step=spec.max_step, max_steps=spec.max_steps)
         rtol = 0.1 * tolerances.rtol ** (2 / 3)
         state.rtol[:], state.atol[:] = rtol, tolerances.atol * rtol / tolerances.rtol
 
@@ -58,8 +59,8 @@ class RadauStepper(ImplicitStepper):
         state.x[:], state.x_dot[:] = x, x_dot
         state.weight[:] = state.atol + state.rtol * np.abs(x)
         span = t_end - t
-        h = min(abs(first_step) if first_step else self._first_step(abs(span)), self.control.max_step)
-        last = h * 1.0001 >= abs(span)
+        h = min(abs(first_step) if first_step else self._first_step(abs(span)), self.spec.max_step)
+        last = h * NEARLY_THERE >= abs(span)
         h = np.copysign(abs(span) if last else h, span)
         state.set(**dict.fromkeys(FLAGS, 0))
         state.set(t=t, t_end=t_end, h=h, h_old=h, rate=1.0, contraction=1.0, first=1, need_jacobian=1, last=int(last))
