@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import casadi
@@ -196,9 +197,26 @@ def test_ports_are_safe_in_threads():
         assert more[3].n_out == 10
 
 
-def test_machine_slots_are_given_back():
+def test_ports_on_the_machine_keep_their_function():
+    """And nothing keeps it when they are gone."""
+    t, x, theta = symbols(1)
+    port = machine_port(t, x, theta, x + 1)
+    _, function = port._keep
+    assert isinstance(function, casadi.Function)  # called in place, without a copy
+    gone = weakref.ref(function)
+    del function
+    gc.collect()
+    assert port(0.0, np.ones(1), EMPTY) == 2.0
+    del port
+    gc.collect()
+    assert gone() is None
+
+
+def test_machine_slots_are_given_back(monkeypatch):
+    """Where the library lacks the methods of functions."""
     from dalembert.compile import machine
 
+    monkeypatch.setattr(machine, "_has_methods", lambda: False)
     t, x, theta = symbols(1)
     gc.collect()
     bottom = machine_port(t, x, theta, x)  # takes away what is free on top
@@ -212,6 +230,13 @@ def test_machine_slots_are_given_back():
     assert len(machine._slots) == before + 1
     assert third(0.0, np.ones(1), EMPTY) == 4.0
     assert bottom(0.0, np.ones(1), EMPTY) == 1.0
+    # a long one, whose work space does not fit on the stack
+    t, x, theta, out = long_graph()
+    monkeypatch.setattr(machine, "STACK", 1)
+    point, parameters = np.linspace(-1, 1, 40), np.array([0.7, 0.3])
+    slow = machine_port(t, x, theta, out)
+    monkeypatch.undo()
+    same(slow(0.3, point, parameters), machine_port(t, x, theta, out)(0.3, point, parameters))
 
 
 def test_names_of_symbols_do_not_matter():

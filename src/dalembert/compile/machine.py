@@ -1,8 +1,12 @@
-"""Long tapes on CasADi's virtual machine, called through its C interface; nothing to compile but a small wrapper.
+"""Long tapes on CasADi's virtual machine; nothing to compile but a small wrapper.
 
-CasADi keeps the functions loaded by `casadi_c_push_file` in one global vector. Its slots are used as a stack here:
-slots on top whose ports are gone are freed before the next is taken. Room for many is made at the beginning, because
-a vector that moves while another thread evaluates a function in it would be fatal.
+The wrapper calls three methods of the C++ object behind a `casadi.Function`, which the port keeps alive. Their mangled
+names hold the types of their arguments: a library in which these differ does not have them. There the function is
+handed over to CasADi's C interface instead, through a file, which takes longer than to make the function.
+
+The C interface keeps the functions loaded by `casadi_c_push_file` in one global vector. Its slots are used as a stack
+here: slots on top whose ports are gone are freed before the next is taken. Room for many is made at the beginning,
+because a vector that moves while another thread evaluates a function in it would be fatal.
 """
 
 from __future__ import annotations
@@ -28,12 +32,23 @@ _lock = threading.Lock()
 _slots: list[bool] = []  # for each function loaded here: is it in use?
 _base = 0  # functions that somebody else had loaded before
 
+_METHODS = {  # of casadi::Function
+    "checkout": "_ZNK6casadi8Function8checkoutEv",
+    "release": "_ZNK6casadi8Function7releaseEi",
+    "evaluate": "_ZNK6casadi8FunctionclEPPKdPPdPxS4_i",
+}
+_C_INTERFACE = {
+    "checkout": "casadi_c_checkout_id",
+    "release": "casadi_c_release_id",
+    "evaluate": "casadi_c_eval_id",
+}
+
 # %arg, %res, %iw and %w are of this call alone, so that several threads may be inside. The memory
 # object is checked out for each call for the same reason; CasADi guards that by a lock.
 _WRAPPER = """
-declare i32 @casadi_c_checkout_id(i32)
-declare void @casadi_c_release_id(i32, i32)
-declare i32 @casadi_c_eval_id(i32, ptr, ptr, ptr, ptr, i32)
+declare i32 @checkout({handle})
+declare void @release({handle}, i32)
+declare i32 @evaluate({handle}, ptr, ptr, ptr, ptr, i32)
 declare ptr @malloc(i64)
 declare void @free(ptr)
 
@@ -54,9 +69,9 @@ entry:
  br i1 %null, label %stop, label %evaluate
 evaluate:
  %iw = getelementptr double, ptr %w, i64 {n_w}
- %mem = call i32 @casadi_c_checkout_id(i32 {id})
- %flag = call i32 @casadi_c_eval_id(i32 {id}, ptr %arg, ptr %res, ptr %iw, ptr %w, i32 %mem)
- call void @casadi_c_release_id(i32 {id}, i32 %mem)
+ %mem = call i32 @checkout({handle} {function})
+ %flag = call i32 @evaluate({handle} {function}, ptr %arg, ptr %res, ptr %iw, ptr %w, i32 %mem)
+ call void @release({handle} {function}, i32 %mem)
  {free}
  %failed = icmp ne i32 %flag, 0
  br i1 %failed, label %stop, label %check
@@ -96,12 +111,14 @@ def machine_port(t: casadi.SX, x: casadi.SX, theta: casadi.SX, out: casadi.SX) -
 
 def load_function(function: casadi.Function) -> Port:
     """Make the port of a function made by `port_function`."""
-    slot = _Slot(function)
+    # an address goes as a whole number: both are passed in the same way
+    handle, number, keep = ("i64", int(function.this), function) if _has_methods() else _in_slot(function)
     n_w, n_iw = function.sz_w(), function.sz_iw()
     words = n_w + n_iw + 1
     on_stack = words <= STACK
     text = _WRAPPER.format(
-        id=slot.number,
+        handle=handle,
+        function=number,
         n_arg=function.sz_arg(),
         n_res=function.sz_res(),
         n_w=n_w,
@@ -109,15 +126,20 @@ def load_function(function: casadi.Function) -> Port:
         work=f"%w = alloca i64, i64 {words}" if on_stack else f"%w = call ptr @malloc(i64 {8 * words})",
         free="" if on_stack else "call void @free(ptr %w)",
     )
-    code, _ = jit.build(text, _symbols(), level=0)
+    code, _ = jit.build(text, _symbols(_has_methods()), level=0)
     return Port(
         code.address,
         n_x=function.numel_in(1),
         n_theta=function.numel_in(2),
         n_out=function.numel_out(0),
         backend="machine",
-        keep=(code, slot),
+        keep=(code, keep),
     )
+
+
+def _in_slot(function: casadi.Function) -> tuple[str, int, _Slot]:
+    slot = _Slot(function)
+    return "i32", slot.number, slot
 
 
 class _Slot:
@@ -143,11 +165,22 @@ def _release(index: int) -> None:
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
-    """CasADi's own shared library, already in the process, with room made for the functions to come."""
-    global _base
+def _opened() -> ctypes.PyDLL:
+    """CasADi's own shared library, already in the process."""
     # PyDLL keeps the GIL: loading a function makes symbols, which CasADi does not guard against other threads.
-    library = ctypes.PyDLL(_library_path())
+    return ctypes.PyDLL(_library_path())
+
+
+@functools.cache
+def _has_methods() -> bool:
+    return all(hasattr(_opened(), name) for name in _METHODS.values())
+
+
+@functools.cache
+def _library() -> ctypes.PyDLL:
+    """The library, with room made for the functions to come."""
+    global _base
+    library = _opened()
     library.casadi_c_push_file.argtypes = [ctypes.c_char_p]
     library.casadi_c_pop.restype = None
     _base = library.casadi_c_n_loaded()
@@ -170,7 +203,7 @@ def _library_path() -> str:
     return next(opened, None) or str(next(folder.glob("libcasadi.*")))
 
 
-def _push(library: ctypes.CDLL, save: Callable[[str], None]) -> None:
+def _push(library: ctypes.PyDLL, save: Callable[[str], None]) -> None:
     """Load what `save` writes to the file whose path it gets."""
     handle, path = tempfile.mkstemp(suffix=".casadi")
     os.close(handle)
@@ -183,7 +216,7 @@ def _push(library: ctypes.CDLL, save: Callable[[str], None]) -> None:
 
 
 @functools.cache
-def _symbols() -> dict[str, int]:
-    names = ("casadi_c_checkout_id", "casadi_c_release_id", "casadi_c_eval_id")
-    found = {name: ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value for name in names}
+def _symbols(methods: bool) -> dict[str, int]:
+    names = _METHODS if methods else _C_INTERFACE
+    found = {name: ctypes.cast(getattr(_opened(), symbol), ctypes.c_void_p).value for name, symbol in names.items()}
     return found | {name: jit.library_symbols()[name] for name in ("malloc", "free")}
