@@ -302,3 +302,23 @@ def test_the_choice_of_the_backend(monkeypatch):
     assert compile_port(t, x, theta, x).backend == "machine"
     with pytest.raises(OptionError, match="'auto', 'llvm', 'machine'"):
         compile_port(t, x, theta, x, prefer="gpu")
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+def test_long_graphs_are_searched_for_repetitions_only_if_there_are_many(repeated, monkeypatch):
+    monkeypatch.setattr("dalembert.compile.graph.LONGEST", 100)
+    t, x, theta = symbols(200, 1)
+    several = [x] * 6 if repeated else [casadi.SX.sym("x", 200) for _ in range(3)]
+    if not repeated:
+        x = casadi.vertcat(*several)
+    # nodes of their own in any case, of which some or all are the same
+    out = casadi.vertcat(*(casadi.sin(part * theta) * casadi.exp(t) for part in several))
+    port = compile_port(t, x, theta, out)
+    assert port.backend == "machine"
+    _, function = port._keep
+    all_of_it, unique = (tape.port_function(t, x, theta, out, unique=unique) for unique in (False, True))
+    assert unique.n_instructions() < all_of_it.n_instructions()
+    assert function.n_instructions() == (unique if repeated else all_of_it).n_instructions()
+    point, parameters = np.linspace(-1, 1, x.numel()), np.array([0.7])
+    expected = np.array(casadi.Function("f", [t, x, theta], [out])(0.3, point, parameters)).ravel()
+    same(port(0.3, point, parameters), expected)

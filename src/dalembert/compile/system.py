@@ -71,8 +71,7 @@ def _jacobian_port(system: System, residual: Port, pattern: tuple[np.ndarray, np
     graph, n, E = system.model.graph, system.n, nonzeros(system.leading)
     both = ca.vertcat(system.x, system.x_dot)
     if not graph.externals_in(system.residual):
-        entries = system.jacobian.nonzeros()
-        return compile_port(graph.t, both, graph.theta, ca.cse(ca.vertcat(*(entries[k] for k in where), E)))
+        return compile_port(graph.t, both, graph.theta, ca.vertcat(nonzeros(system.jacobian)[where.tolist()], E))
     rows, columns = pattern[0][where], pattern[1][where]
     leading = leading_port(system)
     return python_port(
@@ -149,13 +148,13 @@ def _input_port(model: Model, inputs: dict[str, TracedInput]) -> Port:
 
 def nonzeros(matrix: ca.SX) -> ca.SX:
     """The nonzeros of a sparse matrix as a column."""
-    return ca.vertcat(*matrix.nonzeros()) if matrix.nnz() else ca.SX(0, 1)
+    return ca.vec(matrix.nz[:])  # those of a row are a row
 
 
 def triplets(sparsity: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the nonzeros, in their order."""
-    rows, columns = sparsity.get_triplet()
-    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+    columns = np.repeat(np.arange(sparsity.size2()), np.diff(sparsity.colind()))
+    return np.array(sparsity.row(), dtype=np.int64), columns.astype(np.int64)
 
 
 def _pattern_with_externals(system: System, blocks: list) -> tuple[np.ndarray, np.ndarray]:

@@ -19,13 +19,15 @@ _lock = threading.Lock()
 _MAX_CODES = 256  # ports keep their own code alive; this many are kept besides, for models that are built again
 
 
-def port_function(t: casadi.SX, x: casadi.SX, theta: casadi.SX, out: casadi.SX) -> casadi.Function:
-    """Make the SX function (t, x, theta) -> dense column, without repeated subexpressions.
+def port_function(
+    t: casadi.SX, x: casadi.SX, theta: casadi.SX, out: casadi.SX, *, unique: bool = True
+) -> casadi.Function:
+    """Make the SX function (t, x, theta) -> dense column, `unique`: without repeated subexpressions.
 
     Its names are constant: the names of the user's symbols play no role from here on.
     """
     column = casadi.vec(casadi.densify(out))
-    return casadi.Function("port", [t, x, theta], [column], ["t", "x", "theta"], ["out"], {"cse": True})
+    return casadi.Function("port", [t, x, theta], [column], ["t", "x", "theta"], ["out"], {"cse": unique})
 
 
 def compile_tape(t: casadi.SX, x: casadi.SX, theta: casadi.SX, out: casadi.SX) -> Port:
