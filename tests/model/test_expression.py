@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.errors import UntraceableError
+from dalembert.model.elementary import BY_UFUNC, OF_COLUMNS
 from dalembert.model.expression import Expr, ExprArray, array, matrix, scalar, to_sx, vector
 from dalembert.model.numeric import directional_derivative
 
@@ -441,3 +442,45 @@ def test_conversions_and_casadi():
     assert np.shape(X) == ()
     assert isinstance(P.sum(), Expr)
     assert isinstance(P[1:], ExprArray)
+
+
+LONG_X, LONG_Y = ca.SX.sym("x", 20), ca.SX.sym("y", 20)
+MIXED = [0.0, 1.0, -1.0, 2.0, 0.5, -0.0, 3, True]
+
+
+def _long_arrays():
+    """Symbols, expressions and numbers in any order, from several columns, some of them twice."""
+    x, y = vector(LONG_X), vector(LONG_Y)
+    a = np.concatenate([x[::2], MIXED, 2 * y[:5], x[:7], [x[0] * y[0]] * 2])
+    b = np.concatenate([y[:6], x[-10:], a[::-1][:8], MIXED])
+    return a, b
+
+
+@pytest.mark.parametrize(
+    "ufunc",
+    [ufunc for ufunc, function in BY_UFUNC.items() if function in OF_COLUMNS],
+    ids=lambda ufunc: ufunc.__name__,
+)
+def test_long_arrays_have_the_graphs_of_their_elements(ufunc, monkeypatch):
+    graphs = []
+    for long in (1, 10**9):
+        monkeypatch.setattr("dalembert.model.array_functions.LONG", long)
+        a, b = _long_arrays()
+        if ufunc.nin == 1:
+            results = [ufunc(a), ufunc(a.reshape(4, 8))]
+        else:
+            results = [ufunc(a, b), ufunc(a, 2.0), ufunc(a[0], b), ufunc(a.reshape(4, 8), b[:8]), ufunc(1, b)]
+        flat = [entry for result in results for entry in np.ravel(result)]
+        assert all(np.shape(result)[-1] in (8, 32) for result in results)
+        function = ca.Function("f", [LONG_X, LONG_Y], [to_sx(flat)[0]])
+        graphs.append(function.serialize())
+    assert graphs[0] == graphs[1]
+
+
+def test_an_element_of_a_column_is_taken_out_once():
+    x = vector(LONG_X)
+    squares = x**2
+    assert squares[3].sx is squares[3].sx
+    assert str(squares[3]) == "sq(x_3)"
+    assert to_sx(x)[0].shape == (20, 1)
+    assert str(to_sx(matrix(LONG_X.reshape((4, 5))))[0][1, 2]) == "x_9"

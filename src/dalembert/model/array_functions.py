@@ -6,6 +6,7 @@ Those that compare, sort or call LAPACK are replaced here; any other that needs 
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -21,6 +22,8 @@ from dalembert.model.expression import (
     Expr,
     ExprArray,
     array,
+    column,
+    elements,
     is_real,
     lift,
     matrix,
@@ -34,6 +37,7 @@ from dalembert.model.expression import (
 _REPLACED: dict[Callable, Callable] = {}
 # Right for numbers only, yet NumPy's implementation would return something for symbols.
 _DENIED = {np.nan_to_num, np.isposinf, np.isneginf, np.isclose, np.allclose}
+LONG = 16  # elements of an array from which on CasADi is called once for all
 _LARGEST_DETERMINANT = 12  # its graph grows as n 2**n
 
 
@@ -82,10 +86,13 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> A
 def elementwise(function: Callable, arrays: list[np.ndarray], results: int = 1) -> Any:
     """Apply a function of SX scalars to each element, after broadcasting."""
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    if math.prod(shape) >= LONG and function in elementary.OF_COLUMNS:
+        columns = [lift(a.item()) if a.size == 1 else column(np.broadcast_to(a, shape).flat) for a in arrays]
+        return elements(function(*columns)).reshape(shape)
     outputs = [np.empty(shape, dtype=object) for _ in range(results)]
     flat = [output.reshape(-1) for output in outputs]
-    for i, elements in enumerate(zip(*(np.broadcast_to(a, shape).flat for a in arrays), strict=True)):
-        values = function(*map(lift, elements))
+    for i, parts in enumerate(zip(*(np.broadcast_to(a, shape).flat for a in arrays), strict=True)):
+        values = function(*map(lift, parts))
         for output, value in zip(flat, values if results > 1 else (values,), strict=True):
             output[i] = Expr(value)
     return tuple(outputs) if results > 1 else outputs[0]

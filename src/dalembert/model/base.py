@@ -397,7 +397,5 @@ def _check_unique(names: Sequence[str], faults: list[str]) -> None:
 def contains_nan(sx: ca.SX) -> bool:
     """Whether a NaN or infinite constant stands in the expression."""
     tape = ca.Function("f", [ca.veccat(*ca.symvar(sx))], [sx])
-    return any(
-        tape.instruction_id(k) == ca.OP_CONST and not np.isfinite(tape.instruction_constant(k))
-        for k in range(tape.n_instructions())
-    )
+    kinds = np.fromiter(map(tape.instruction_id, range(tape.n_instructions())), int)
+    return any(not np.isfinite(tape.instruction_constant(k)) for k in np.flatnonzero(kinds == ca.OP_CONST).tolist())

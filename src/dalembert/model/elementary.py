@@ -1,7 +1,8 @@
 """NumPy's elementary functions, written as scalar CasADi graphs.
 
-Each takes and returns 1x1 `casadi.SX`. Values and first derivatives agree with NumPy wherever both are defined; the
-step-like functions (floor, sign, comparisons) have derivative zero, also at their jumps.
+Each takes and returns 1x1 `casadi.SX`; those `OF_COLUMNS` take columns as well. Values and first derivatives agree with
+NumPy wherever both are defined; the step-like functions (floor, sign, comparisons) have derivative zero, also at their
+jumps.
 """
 
 from __future__ import annotations
@@ -184,6 +185,20 @@ SEVERAL = {
 SPECIAL = {"erf": ca.erf, "erfinv": ca.erfinv}  # of scipy.special
 
 BY_UFUNC = {getattr(np, name): function for name, function in (UNARY | BINARY | SEVERAL).items()}
+
+# Functions that ask nothing of their arguments, so that a column gives what its elements give.
+OF_COLUMNS = {
+    *(UNARY[name] for name in (
+        "negative", "absolute", "sign", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+        "arcsinh", "arccosh", "arctanh", "exp", "expm1", "log", "log2", "log10", "log1p", "sqrt", "square",
+        "reciprocal", "floor", "ceil", "deg2rad", "radians", "rad2deg", "degrees",
+    )),
+    *(BINARY[name] for name in (
+        "add", "subtract", "multiply", "divide", "power", "float_power", "fmod", "arctan2", "hypot", "copysign", "fmin",
+        "fmax", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    )),
+    *SPECIAL.values(),
+}  # fmt: skip
 
 # Value of a reduction over nothing; maximum and minimum have none.
 IDENTITIES = {np.add: 0.0, np.multiply: 1.0, np.logical_and: 1.0, np.logical_or: 0.0}

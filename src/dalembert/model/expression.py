@@ -66,12 +66,21 @@ def lift(value: Any) -> SX:
 
 
 class Expr:
-    """A scalar expression in the model's symbols. Immutable; `sx` is the CasADi graph (1x1)."""
+    """A scalar expression in the model's symbols. Immutable; `sx` is the CasADi graph (1x1).
 
-    __slots__ = ("sx",)
+    It may be an element of a column that is never taken apart: functions of long arrays are one call of CasADi.
+    """
 
-    def __init__(self, sx: SX):
-        self.sx = sx
+    __slots__ = ("_column", "_index", "_sx")
+
+    def __init__(self, sx: SX | None, column: SX | None = None, index: int = 0):
+        self._sx, self._column, self._index = sx, column, index
+
+    @property
+    def sx(self) -> SX:
+        if self._sx is None:
+            self._sx = self._column.nz[self._index]
+        return self._sx
 
     # --- what a NumPy scalar also has
     shape: tuple[()] = ()
@@ -310,14 +319,43 @@ def objects(value: Any) -> np.ndarray:
         return _stack([objects(part) for part in value])
     if isinstance(value, (SX, ca.DM)) and value.shape != (1, 1):
         sx = ca.densify(SX(value))
-        flat = np.empty(sx.numel(), dtype=object)
-        flat[:] = [Expr(element) for element in sx.elements()]
+        flat = elements(sx)
         return flat if sx.is_column() else flat.reshape(sx.shape, order="F")
     if hasattr(value, "toarray") and not isinstance(value, (SX, ca.DM)):  # scipy.sparse
         return objects(value.toarray())
     result = np.empty((), dtype=object)
     result[()] = value if isinstance(value, Expr) or is_real(value) else Expr(lift(value))
     return result
+
+
+def elements(sx: SX) -> np.ndarray:
+    """The entries of a dense matrix, column by column, as a plain array of objects."""
+    flat, together = np.empty(sx.numel(), dtype=object), ca.vec(sx)
+    flat[:] = [Expr(None, together, i) for i in range(sx.numel())]
+    return flat
+
+
+def column(entries: Iterable[Any]) -> SX:
+    """What `elements` takes apart, or symbols and numbers from anywhere, as a column."""
+    sources: list[SX] = []
+    start: dict[int, int] = {}  # of each source, by identity, in all of them together
+    end, numbers_, where = 0, [], []
+    for entry in entries:
+        if is_real(entry):
+            numbers_.append(float(entry))
+            where.append(-len(numbers_))  # they come last, in reverse
+            continue
+        source = lift(entry) if not isinstance(entry, Expr) or entry._column is None else entry._column
+        if id(source) not in start:
+            start[id(source)] = end
+            sources.append(source)
+            end += source.numel()
+        where.append(start[id(source)] + (entry._index if isinstance(entry, Expr) else 0))
+    joined = ca.vertcat(*sources, SX(ca.DM(numbers_[::-1])) if numbers_ else SX(0, 1))
+    chosen = np.array(where, dtype=np.int64) % max(joined.numel(), 1)
+    if len(chosen) == joined.numel() and (chosen == np.arange(len(chosen))).all():
+        return joined
+    return joined.nz[chosen.tolist()]
 
 
 def _stack(parts: list[np.ndarray]) -> np.ndarray:
@@ -343,4 +381,4 @@ def to_sx(value: Any) -> tuple[SX, int]:
     rows, columns = (*entries.shape, 1, 1)[:2]
     if not entries.size:
         return SX(rows, columns), entries.ndim
-    return ca.reshape(ca.vertcat(*map(lift, entries.ravel(order="F"))), rows, columns), entries.ndim
+    return ca.reshape(column(entries.ravel(order="F")), rows, columns), entries.ndim
