@@ -1,6 +1,6 @@
 """The figures this package has promised, measured in one run, each with its goal.
 
-    python benchmarks/yardstick.py
+    python benchmarks/yardstick.py [names of parts, such as overhead]
 
 The machine should be idle: 2 cores, and nothing else that runs. Exit code 1 if a goal is missed. The last one, the
 second core, is called undecided if plain C code gets no second core either.
@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,9 @@ SPEED_UP = 1.6  # by the second of two cores
 
 #: methods by the first word of their labels, with the promised ratio to IDAS on Andrews' mechanism
 GOALS = {"radau5": 0.8, "geoms": 0.4, "hem5": 0.3, "mexx": 0.4, "rkf45": None, "dassl": None}
+
+#: promised ratios of whole simulations by Hem5 to IDAS' cheapest run, by the error of both
+HEM5_GOALS = {1e-4: 0.085, 1e-6: 0.075, 1e-8: 0.07}
 
 missed: list[str] = []
 undecided: list[str] = []
@@ -138,24 +142,62 @@ def operations() -> None:
     figure("dense index 1 / GEOMS", cheapest["dense"] / cheapest["geoms"], "", 2.0, at_least=True)
 
 
+def hem5_against_idas() -> None:
+    """Whole simulations by Hem5 beside the cheapest run of IDAS, of all its variants, for the same error."""
+    print("Hem5 on Andrews' mechanism: CPU time of `simulate` over that of IDAS' cheapest run for the same error")
+    problem = da.problems.andrews()
+    ours = {
+        tolerance: lambda tolerance=tolerance: problem.simulate(method=da.Hem5(), rtol=tolerance, atol=tolerance)
+        for tolerance in np.geomspace(1e-4, 1e-11, 36)
+    }
+    peers = (CasadiIdas(), CasadiIdas(linear_solver="qr"), CasadiIdas(eliminate=True))
+    theirs = {
+        (peer, tolerance): lambda peer=peer, tolerance=tolerance: peer.run(problem, tolerance)
+        for peer in peers
+        for tolerance in np.geomspace(1e-5, 1e-12, 36)
+    }
+    hem5 = {k: (problem.error(run()), run) for k, run in ours.items()}
+    idas = {}
+    for k, run in theirs.items():
+        try:
+            p, v, _ = run()
+        except RuntimeError:  # CasADi's word for a tolerance that is too tight
+            continue
+        pairs = ((p, problem.reference.p), (v, problem.reference.v))
+        idas[k] = max(float(np.max(np.abs(a - b) / (1 + np.abs(b)))) for a, b in pairs), run
+    best: dict[Any, float] = {}
+    for _ in range(5):
+        for runs in (hem5, idas):
+            for k, (_, run) in runs.items():
+                start = time.process_time()
+                run()
+                best[k] = min(best.get(k, np.inf), time.process_time() - start)
+    for error, goal in HEM5_GOALS.items():
+        least = []
+        for runs in (hem5, idas):
+            least.append(min(best[k] for k, (reached, _) in runs.items() if reached <= error))
+        note(f"error {error:.0e}: Hem5 {1e3 * least[0]:.3f} ms, IDAS", 1e3 * least[1], "ms")
+        figure(f"error {error:.0e}: Hem5 / IDAS", least[0] / least[1], "", goal)
+
+
 # -- (b) ---------------------------------------------------------------------------------------------------------------
 
 
 def overhead() -> None:
     """What `simulate` costs besides integrating: a run of one short step, everything compiled before."""
     print("Overhead of one simulation")
-    problem = da.problems.pendulum()
-    for method in (da.Radau5(), da.Radau5(formulation="index2")):
-        times = []
-        for k in range(220):
-            start = time.perf_counter()
-            solution = da.simulate(problem.model, (0.0, 1e-4), **problem.start(), method=method, first_step=1e-4)
-            if k >= 20:
-                times.append(time.perf_counter() - start)
-        steps = solution.stats.accepted
-        what = f"simulate(pendulum) over {steps} step{'s' if steps > 1 else ''}, {method.formulation}"
-        note(f"{what}, median", 1e3 * statistics.median(times), "ms")
-        figure(f"{what}, best of 200", 1e3 * min(times), "ms", 1.0)
+    for problem in (da.problems.pendulum(), da.problems.andrews()):
+        for method in (da.Hem5(), da.Radau5()):
+            times = []
+            for k in range(320):
+                start = time.perf_counter()
+                solution = da.simulate(problem.model, (0.0, 1e-9), **problem.start(), method=method, first_step=1e-9)
+                if k >= 20:
+                    times.append(time.perf_counter() - start)
+            steps = solution.stats.accepted
+            what = f"simulate({problem.name}) over {steps} step{'s' if steps > 1 else ''}, {method!r}"
+            note(f"{what}, median", 1e3 * statistics.median(times), "ms")
+            figure(f"{what}, best of 300", 1e3 * min(times), "ms", 0.15)
 
 
 # -- (c), (d) ----------------------------------------------------------------------------------------------------------
@@ -283,7 +325,14 @@ def thread_pool(name: str, with_goal: bool) -> None:
 
 
 def main() -> int:
-    for part in (andrews_against_idas, geoms_against_radau5, operations, overhead, compilation, first_run, threads):
+    parts = (
+        andrews_against_idas, hem5_against_idas, geoms_against_radau5, operations, overhead, compilation, first_run,
+        threads,
+    )  # fmt: skip
+    wanted = sys.argv[1:] or [part.__name__ for part in parts]
+    for part in parts:
+        if part.__name__ not in wanted:
+            continue
         part()
         print()
     for word, figures in (("missed", missed), ("undecided, repeat on an idle machine", undecided)):

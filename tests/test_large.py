@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.regularize import initial
+from dalembert.regularize import start_problems
 
 
 def energy(p: np.ndarray, v: np.ndarray, g: float = 9.81) -> np.ndarray:
@@ -50,8 +50,8 @@ def test_a_thousand_rods():
 
 def test_start_values_of_large_models_are_corrected_as_those_of_small_ones(monkeypatch):
     found = []
-    for large in (initial.is_large, lambda matrix: False):
-        monkeypatch.setattr(initial, "is_large", large)
+    for large in (start_problems.is_large, lambda matrix: False):
+        monkeypatch.setattr(start_problems, "is_large", large)
         chain = da.problems.pendulum_chain(100)
         rng = np.random.default_rng(3)
         p0, v0 = chain.p0 + 1e-5 * rng.standard_normal(300), 1e-3 * rng.standard_normal(300)

@@ -19,14 +19,19 @@ CASES += [("rolling_disc", *method) for method in (*DASSL, *RADAU, ODASSL[1])]  
 @pytest.mark.parametrize(("name", "kind", "options"), CASES)
 def test_sparse_and_dense_matrices_agree(name, kind, options):
     problem = da.problems.catalogue()[name]()
+    # rounding errors of the start values alone change the steps of Dassl on the truck, which starts at rest, by up to
+    # 45 %: the medians of several tolerances are what can be compared
     dense, sparse = (
-        problem.simulate(method=kind(**options, linear_solver=how), rtol=1e-7, atol=1e-7)
+        [
+            problem.simulate(method=kind(**options, linear_solver=how), rtol=tolerance, atol=tolerance)
+            for tolerance in 1e-7 * np.linspace(0.98, 1.02, 9)
+        ]
         for how in (da.Dense(), da.Sparse())
     )
-    assert problem.error(sparse) < max(2e-3, 20 * problem.error(dense))
-    assert sparse.max_residual("position") < 10 * dense.max_residual("position") + 1e-9
-    # rounding errors decide some steps; the work is the same
-    assert abs(sparse.stats.accepted - dense.stats.accepted) < 0.2 * dense.stats.accepted
+    assert problem.error(sparse[4]) < max(2e-3, 20 * problem.error(dense[4]))
+    assert sparse[4].max_residual("position") < 10 * dense[4].max_residual("position") + 1e-9
+    steps = [np.median([sol.stats.accepted for sol in runs]) for runs in (dense, sparse)]
+    assert abs(steps[1] - steps[0]) < 0.2 * steps[0]
 
 
 @pytest.mark.parametrize("kind", [da.Dassl, da.Radau5, da.Odassl])
@@ -58,7 +63,7 @@ def test_relaxed_increments_are_the_dense_ones():
     increments = []
     for how in (da.Dense(), da.Sparse()):
         stepper = stepper_of(da.Odassl(linear_solver=how), problem.model)
-        n, rng = stepper.system.n, np.random.default_rng(2)
+        n, rng = stepper.form.n, np.random.default_rng(2)
         x = np.concatenate([problem.p0, problem.v0, np.zeros(n - 72)]) + 1e-2 * rng.normal(size=n)
         stepper.start(0.0, x, rng.normal(size=n), 1.0, 1e-3)
         stepper.advance()

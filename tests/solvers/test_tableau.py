@@ -163,7 +163,7 @@ def test_error_follows_the_tolerance(method):
         assert late < 1e4 * tolerance
 
 
-@pytest.mark.parametrize(("method", "matrices"), zip(NEW, (6, 9), strict=True))
+@pytest.mark.parametrize(("method", "matrices"), list(zip(NEW, (6, 9), strict=True)))
 def test_counters(method, matrices):
     problem = da.problems.pendulum()
     sol = problem.simulate(method=dataclasses.replace(method, projection="none"), rtol=1e-6, atol=1e-6)

@@ -1,7 +1,9 @@
 """LLVM IR to an address, in this process, with LLVM's ORC linker.
 
-All libraries of the process share one `LLJIT`. External symbols are given to each library by address, so nothing
-depends on which symbols the Python executable exports, and the process-wide symbol table of LLVM stays as it is.
+Each `LLJIT` serves some libraries: LLVM gives the memory of a library back, but not what it knows of it, 9 kB each,
+before the engine goes; and that goes with the last of its libraries, which keep it alive. External symbols are given to
+each library by address, so nothing depends on which symbols the Python executable exports, and the process-wide symbol
+table of LLVM stays as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from dalembert.compile import store
 from dalembert.compile.emit import BINARY, UNARY
 
 LOCK = threading.RLock()  # LLVM's objects here are shared by all threads
+LIBRARIES = 64  # of one engine
 _numbers = itertools.count()
+_engine: llvm.LLJIT | None = None  # the one for the next libraries
+_libraries = 0  # that it has
 
 
 class Code:
@@ -34,9 +39,10 @@ class Code:
         for name in exports:
             builder.export_symbol(name)
         for name, address in symbols.items():
-            builder.import_symbol(name, address)
+            if name.encode() in image:
+                builder.import_symbol(name, address)
         with LOCK:
-            self._tracker = builder.link(_engine(), f"port{next(_numbers)}")
+            self._tracker = builder.link(_next_engine(), f"port{next(_numbers)}")
         self.addresses: dict[str, int] = {name: self._tracker[name] for name in exports}
         self.address = self.addresses[exports[0]]
 
@@ -119,8 +125,12 @@ def _target(level: int) -> llvm.TargetMachine:
     )
 
 
-@functools.cache
-def _engine() -> llvm.LLJIT:
-    name, features = _processor()
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(cpu=name, features=features)
-    return llvm.create_lljit_compiler(machine, use_jit_link=True)
+def _next_engine() -> llvm.LLJIT:
+    """An engine for one more library; to be called with the lock held."""
+    global _engine, _libraries
+    if _engine is None or _libraries == LIBRARIES:
+        name, features = _processor()
+        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(cpu=name, features=features)
+        _engine, _libraries = llvm.create_lljit_compiler(machine, use_jit_link=True), 0
+    _libraries += 1
+    return _engine

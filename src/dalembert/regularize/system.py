@@ -53,6 +53,7 @@ class System(Form):
     constraints: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     constraint_names: tuple[str, ...] = ()
     kept: Kept = field(init=False, repr=False)
+    blocks = None  # of a `ProjectedSystem`: its block structure
 
     @cached_property
     def leading_is_constant(self) -> bool:

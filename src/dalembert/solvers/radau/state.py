@@ -52,7 +52,7 @@ algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
 
 def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
     """Work space for a compiled system; `n_inputs` counts inputs and their derivatives."""
-    blocks = getattr(compiled.system, "blocks", None)  # of a projected system, whose constraints filter estimates
+    blocks = compiled.system.blocks  # of a projected system, whose constraints filter estimates
     kinematic = () if blocks is None else blocks.kinematic
     system, (e_row, e_column) = compiled.system, compiled.leading_pattern
     n, m, index, algebraic = system.n, len(system.equations), system.index, ~system.differential_equations
