@@ -116,25 +116,23 @@ class System(Form):
         that could not be traced).
         """
         E = self.leading
+        rows, columns = (np.array(part, int) for part in E.sparsity().get_triplet())
+        alone = (np.bincount(rows, minlength=self.residual.numel())[rows] == 1) & (
+            np.bincount(columns, minlength=self.n)[columns] == 1
+        )
+        entries = E.nz[np.flatnonzero(alone).tolist()].elements()
+        ones = [entry.is_constant() and float(entry) == 1.0 for entry in entries]
+        candidates = dict(sorted(zip(rows[alone][ones].tolist(), columns[alone][ones].tolist(), strict=True)))
+        reads: dict[int, set[int]] = {row: set() for row in candidates}
         pattern = self.jacobian.sparsity().get_triplet() if pattern is None else pattern
-        rows_of_E = [[] for _ in range(self.residual.numel())]
-        count = np.zeros(self.n, int)
-        for row, column in zip(*E.sparsity().get_triplet(), strict=True):
-            rows_of_E[row].append(column)
-            count[column] += 1
-        reads = [set() for _ in range(self.residual.numel())]
-        for row, column in zip(*pattern, strict=True):
+        read_rows, read_columns = (np.asarray(part, int) for part in pattern)
+        relevant = np.isin(read_rows, list(candidates))
+        for row, column in zip(read_rows[relevant].tolist(), read_columns[relevant].tolist(), strict=True):
             reads[row].add(column)
         chosen: list[tuple[int, int]] = []
         eliminated: set[int] = set()
         used: set[int] = set()  # variables read by chosen rows
-        for row, columns in enumerate(rows_of_E):
-            if len(columns) != 1 or count[columns[0]] != 1:
-                continue
-            column = columns[0]
-            entry = E[row, column]
-            if not (entry.is_constant() and float(entry) == 1.0):
-                continue
+        for row, column in candidates.items():
             if column in used or column in reads[row] or not reads[row].isdisjoint(eliminated):
                 continue
             chosen.append((row, column))

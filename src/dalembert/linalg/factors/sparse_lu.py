@@ -33,13 +33,25 @@ GROWTH = 1e6
 
 
 def new_sparse_lu(
-    rows: np.ndarray, columns: np.ndarray, n: int, *, threshold: float = THRESHOLD, dtype: type = float
+    rows: np.ndarray,
+    columns: np.ndarray,
+    n: int,
+    *,
+    threshold: float = THRESHOLD,
+    dtype: type = float,
+    like: Memory | None = None,
 ) -> tuple[Memory, np.ndarray]:
-    """Work space for matrices of size n with nonzeros in these places, and for each of them its index in A."""
+    """Work space for matrices of size n with nonzeros in these places, and for each of them its index in A.
+
+    `like` is one for the same places: the order of the columns and the bounds of the fill are taken from it.
+    """
     keys, to = np.unique(columns * n + rows, return_inverse=True)
     A_row, A_start = keys % n, np.searchsorted(keys, np.arange(n + 1) * n)
-    order = column_order(A_start, A_row, n)
-    n_L, n_U = fill_bound(A_start, A_row, order)
+    if like is None:
+        order = column_order(A_start, A_row, n)
+        n_L, n_U = fill_bound(A_start, A_row, order)
+    else:
+        order, n_L, n_U = like.order, int(like.n_L), int(like.n_U)
     whole = lambda size: np.zeros(size, np.int64)  # noqa: E731
     values = lambda size: np.zeros(size, dtype)  # noqa: E731
     memory = Memory(

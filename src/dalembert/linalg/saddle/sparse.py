@@ -69,16 +69,19 @@ def fill_bound(start: np.ndarray, rows: np.ndarray, order: np.ndarray) -> tuple[
     column is k; each column keeps one row of V and passes the others on.
     """
     n = len(order)
-    columns_of: list[list[int]] = [[] for _ in range(n)]
-    for k, column in enumerate(order):
-        for row in rows[start[column] : start[column + 1]]:
-            columns_of[row].append(k)
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    columns = np.repeat(place, np.diff(start))  # of the nonzeros, in the new order
+    by_row = np.lexsort((columns, rows))
+    columns, sizes = columns[by_row], np.bincount(rows, minlength=n)
+    ends = np.cumsum(sizes)[sizes > 0]
+    first = columns[ends - sizes[sizes > 0]]
+    columns, queue = columns.tolist(), np.bincount(first, minlength=n).tolist()
     waiting: list[set[int]] = [set() for _ in range(n)]
-    queue = [0] * n
-    for columns in columns_of:
-        if columns:
-            waiting[columns[0]].update(columns)
-            queue[columns[0]] += 1
+    begin = 0
+    for k, end in zip(first.tolist(), ends.tolist(), strict=True):
+        waiting[k].update(columns[begin:end])
+        begin = end
     lower = upper = 0
     for k in range(n):
         row = waiting[k]

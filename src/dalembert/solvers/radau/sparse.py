@@ -34,7 +34,7 @@ def algebra(compiled, addresses: dict[str, int], threshold: float) -> Memory:
         ALGEBRA,
         dict(
             **addresses, own=0, state=0, nonzeros=np.zeros(len(rows)), to=to, real=real,
-            complex=new_sparse_lu(rows, columns, n, threshold=threshold, dtype=complex)[0],
+            complex=new_sparse_lu(rows, columns, n, threshold=threshold, dtype=complex, like=real)[0],
             n_j=len(compiled.jacobian_pattern[0]), n_nonzeros=len(rows), n=n, n_rows=n, singular=-1,
             cost=np.array([0, 5 * factors, 5 * substitution, substitution]),
         ),
