@@ -341,16 +341,20 @@ def column(entries: Iterable[Any]) -> SX:
     start: dict[int, int] = {}  # of each source, by identity, in all of them together
     end, numbers_, where = 0, [], []
     for entry in entries:
-        if is_real(entry):
+        if isinstance(entry, Expr):  # first: `is_real` takes its time to say no
+            source, index = (entry._sx, 0) if entry._column is None else (entry._column, entry._index)
+        elif is_real(entry):
             numbers_.append(float(entry))
             where.append(-len(numbers_))  # they come last, in reverse
             continue
-        source = lift(entry) if not isinstance(entry, Expr) or entry._column is None else entry._column
-        if id(source) not in start:
-            start[id(source)] = end
+        else:
+            source, index = lift(entry), 0
+        place = start.get(id(source))
+        if place is None:
+            place = start[id(source)] = end
             sources.append(source)
             end += source.numel()
-        where.append(start[id(source)] + (entry._index if isinstance(entry, Expr) else 0))
+        where.append(place + index)
     joined = ca.vertcat(*sources, SX(ca.DM(numbers_[::-1])) if numbers_ else SX(0, 1))
     chosen = np.array(where, dtype=np.int64) % max(joined.numel(), 1)
     if len(chosen) == joined.numel() and (chosen == np.arange(len(chosen))).all():

@@ -9,6 +9,7 @@ tree hangs every body on its father; constraints that are not part of it are cut
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -55,11 +56,11 @@ def _find_tree(pattern: SaddlePattern) -> Tree:
 
 
 def _velocities_of_constraints(pattern: SaddlePattern) -> list[list[int]]:
-    touched: list[set[int]] = [set() for _ in range(pattern.n_lam)]
-    for rows, columns in (pattern.constraint, *([] if pattern.symmetric else [pattern.force])):
-        for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
-            touched[i].add(j)
-    return [sorted(t) for t in touched]
+    places = (pattern.constraint, *([] if pattern.symmetric else [pattern.force]))
+    keys = np.unique(np.concatenate([rows * pattern.n_v + columns for rows, columns in places]))
+    ends = np.searchsorted(keys, np.arange(1, pattern.n_lam + 1) * pattern.n_v).tolist()
+    columns = (keys % max(pattern.n_v, 1)).tolist()
+    return [columns[start:end] for start, end in itertools.pairwise([0, *ends])]
 
 
 def _massive_bodies(pattern: SaddlePattern, touched: list[list[int]], massive: np.ndarray) -> list[list[int]]:
