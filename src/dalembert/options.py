@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,28 @@ import numpy as np
 from dalembert.errors import OptionError
 
 
+@functools.cache
+def _names(cls: type) -> tuple[str, ...]:
+    """Of all options of a class."""
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
+@functools.cache
+def _numbers(cls: type) -> tuple[tuple[str, bool, bool], ...]:
+    """The options that are numbers: name, whether it is a whole one, whether it may be None."""
+    kinds = ((field.name, str(field.type)) for field in dataclasses.fields(cls))
+    return tuple(
+        (name, kind.startswith("int"), kind.endswith(" | None"))
+        for name, kind in kinds
+        if kind.removesuffix(" | None") in ("float", "int")
+    )
+
+
 class Options:
     """Base of the options classes: frozen dataclasses with `repr=False`. Unknown options suggest the nearest name."""
 
     def __new__(cls, *args: Any, **given: Any) -> Options:
-        known = [f.name for f in dataclasses.fields(cls)]
+        known = _names(cls)
         if args:
             example = f", e.g. {cls.__name__}({known[0]}=...)" if known else "; it has none"
             raise OptionError(f"{cls.__name__} takes its options by name{example}")
@@ -28,20 +46,18 @@ class Options:
 
     def coerce_numbers(self) -> None:
         """Options that are numbers become what their annotation says; anything else is an error that names them."""
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            wanted = str(field.type).removesuffix(" | None")
-            if wanted not in ("float", "int") or (value is None and str(field.type) != wanted):
+        for name, whole, optional in _numbers(type(self)):
+            value = getattr(self, name)
+            if (value is None and optional) or (type(value) is int and whole):
                 continue
             try:
                 number = float(value)
             except (TypeError, ValueError):
                 number = np.nan
-            whole = wanted == "int"
             if not np.isfinite(number) or (whole and number != int(number)) or isinstance(value, str):
                 kind = "a whole number" if whole else "a finite number"
-                raise OptionError(f"{type(self).__name__}: {field.name}={value!r} must be {kind}")
-            object.__setattr__(self, field.name, int(number) if whole else number)
+                raise OptionError(f"{type(self).__name__}: {name}={value!r} must be {kind}")
+            object.__setattr__(self, name, int(number) if whole else number)
 
     def __repr__(self) -> str:
         """The options that differ from their defaults, the method's own ones first."""

@@ -128,6 +128,10 @@ class Memory:
             kind, word = places[name]
             words[kind][word] = value
 
+    def places(self, names: Iterable[str]) -> np.ndarray:
+        """Where scalars stand in `memory`: whoever clears the same ones again and again does so at once."""
+        return np.array([self._scalars[name][1] for name in names], np.int64)
+
     def address_in(self, name: str) -> int:
         """The address that stands in a field."""
         return int(self._piece[self._scalars[name][1]])

@@ -151,7 +151,7 @@ def simulate(
 
     event_list = as_events(events)
     segments = Segments(model, options, form, tolerances, Limits(step_limit, int(max_steps)), event_list, trace)
-    recorder = Recorder(model, form, repr(options), t0, sampling, dense_output)
+    recorder = Recorder(model, form, options, t0, sampling, dense_output)
     recorder.event_names = [event.name for event in event_list]
     recorder.traced = trace
     if profile:

@@ -49,7 +49,7 @@ TOLERANCES: Slot[Tolerances] = Slot("tolerances", most=16)
 
 def tolerances_for(form: Form, rtol: Any, atol: Any) -> Tolerances:
     """One relative and one absolute tolerance for each unknown."""
-    if type(rtol) is float and type(atol) is float:
+    if isinstance(rtol, float) and isinstance(atol, float):
         return form.kept.get(TOLERANCES, (rtol, atol), lambda: _tolerance_arrays(form.variables, rtol, atol))
     return _tolerance_arrays(form.variables, rtol, atol)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import OptionError
+from dalembert.kept import Slot
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VOCABULARY
 from dalembert.options import Options, require
@@ -89,6 +90,8 @@ class Output(Options):
 
 
 EVERY_STEP = Output()
+#: of results that keep everything
+LAYOUT: Slot[tuple[dict[str, slice], dict[str, tuple[str, ...]]]] = Slot("layout of results", most=1)
 
 
 class Sampling:
@@ -153,6 +156,11 @@ class Sampling:
 
     def layout(self, form: Form) -> tuple[dict[str, slice], dict[str, tuple[str, ...]]]:
         """Where each vector stands in what is kept, and its names."""
+        if self.columns is None:
+            return form.kept.get(LAYOUT, None, lambda: self._layout(form))
+        return self._layout(form)
+
+    def _layout(self, form: Form) -> tuple[dict[str, slice], dict[str, tuple[str, ...]]]:
         slices, names = {}, {}
         for kind, part in form.slices.items():
             columns = range(*part.indices(form.n))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.model import Model
+from dalembert.options import Options
 from dalembert.regularize import InitialValues
 from dalembert.simulation.output import Sampling
 from dalembert.simulation.profiling import profile
@@ -29,7 +30,7 @@ NO_ATTEMPTS = np.zeros((0, len(ATTEMPT)))
 class Recorder:
     """Keeps steps in the layout of `form`, that of the whole model, whatever the segment that they come from."""
 
-    def __init__(self, model: Model, form: Form, method: str, t0: float, sampling: Sampling, dense: bool):
+    def __init__(self, model: Model, form: Form, method: Options, t0: float, sampling: Sampling, dense: bool):
         self.model, self.form, self.method, self.t0, self.sampling = model, form, method, t0, sampling
         self.dense = dense or sampling.everywhere
         self.steps = 0
@@ -129,11 +130,14 @@ class Recorder:
 
     def solution(self, status: str, message: str) -> Solution:
         """Everything up to now."""
-        counters, seconds = self.segment.stepper.counters, time.perf_counter() - self._begun
+        stepper, seconds = self.segment.stepper, time.perf_counter() - self._begun
+        counts = stepper.counts.copy()  # the stepper may be at work again when the result is looked at
         measured = profile(self.monitor, self.preparation) if self.monitor is not None else None
         if status == "running":  # the recorder goes on
-            return Solution(**self._content(status, message, counters, seconds, measured))
-        solution = Solution.later(lambda: self._content(status, message, counters, seconds, measured))
+            return Solution(**self._content(status, message, stepper.name_counts(counts), seconds, measured))
+        solution = Solution.later(
+            lambda: self._content(status, message, stepper.name_counts(counts), seconds, measured)
+        )
         if self.checkpoint is not None:
             solution.save(self.checkpoint)
         return solution
@@ -146,7 +150,7 @@ class Recorder:
         slices, names = sampling.layout(self.form)
         trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
         return dict(
-            model=self.model, method=self.method, formulation=self.form.formulation, slices=slices, names=names,
+            model=self.model, method=repr(self.method), formulation=self.form.formulation, slices=slices, names=names,
             trajectory=trajectory, stats=Statistics(**counters, seconds=seconds),
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
             parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),

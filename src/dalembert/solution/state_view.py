@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -54,7 +55,11 @@ class StateView:
         self.x = x
         self._slices = dict(slices)
         self._names = {kind: tuple(ns) for kind, ns in names.items()}
-        self._columns = {
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        """Where each variable stands in x."""
+        return {
             name: self._slices[kind].start + i
             for kind in VISIBLE
             if kind in self._slices

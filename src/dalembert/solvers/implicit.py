@@ -92,15 +92,12 @@ class ImplicitStepper(KernelStepper):
         )  # fmt: skip
         state.set(differences=self.differences.address)
 
-    @property
-    def counters(self) -> dict[str, int]:
-        counts = super().counters
+    def name_counts(self, counts: np.ndarray) -> dict[str, int]:
+        named = super().name_counts(counts)
         # a constant mass matrix is evaluated once; otherwise it comes with the Jacobian
         constant = self.form.leading_is_constant
-        counts["mass_evaluations"] = (
-            min(1, counts["jacobian_evaluations"]) if constant else counts["jacobian_evaluations"]
-        )
-        return counts
+        named["mass_evaluations"] = min(1, named["jacobian_evaluations"]) if constant else named["jacobian_evaluations"]
+        return named
 
     # -- profile ---------------------------------------------------------------------------------------------------
 

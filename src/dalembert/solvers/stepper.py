@@ -131,7 +131,10 @@ class KernelStepper:
 
     @property
     def counters(self) -> dict[str, int]:
-        return counters(self.state.count)
+        return self.name_counts(self.state.count)
+
+    def name_counts(self, counts: np.ndarray) -> dict[str, int]:
+        return counters(counts)
 
     def advance(self) -> int:
         if self._monitor is None:

@@ -37,6 +37,7 @@ class BdfStepper(ImplicitStepper):
         )
         differences = differences_of(compiled, options.jacobian, self.leading_apart)
         super().__init__(compiled, algebra, state, differences, order + 1)
+        self._cleared = self.state.places(core.FLAGS)
 
     def link(self, spec: RunSpec) -> None:
         super().link(spec)
@@ -59,7 +60,7 @@ class BdfStepper(ImplicitStepper):
         state.phi[0], state.phi[1] = x, h * x_dot
         state.psi[:] = 0.0
         state.psi[0] = h
-        state.set(**dict.fromkeys(core.FLAGS, 0))
+        state.memory[self._cleared] = 0
         state.set(
             t=t, t_end=t_end, h=h, h_old=0.0, c=0.0, c_last=0.0, c_matrix=1.0, contraction=core.NEW_CONTRACTION,
             order=1, starting=1, need_jacobian=1,

@@ -69,7 +69,9 @@ class HalfStepper(KernelStepper):
         saddle = kept.get(SADDLES, (*key, options.linear_solver), build)
         super().__init__(compiled.form, {"state": state, "saddle": saddle}, int(state.n_coefficients))
         common = {*core.REALS, *core.WHOLES, *parts.fixed}
-        self._own = [name for name in state.dtype.names if state.dtype[name].kind in "fi" and name not in common]
+        own = [name for name in state.dtype.names if state.dtype[name].kind in "fi" and name not in common]
+        self._cleared, self._settings = self.state.places((*core.FLAGS, *own)), options.own_settings()
+        self._moving = slice(0, int(state.n_d))
 
     def link(self, spec: RunSpec) -> None:
         options, state, saddle = self.options, self.state, self.saddle
@@ -87,15 +89,14 @@ class HalfStepper(KernelStepper):
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         state = self.state
         state.x[:], state.x_dot[:], state.next[:] = x, x_dot, x
-        span, moving = t_end - t, slice(0, int(state.n_d))
+        span, moving = t_end - t, self._moving
         weight = state.atol + state.rtol * np.abs(x)
         h = first_step or first_step_guess(x[moving], x_dot[moving], weight[moving], abs(span))
         h = max(min(abs(h), float(state.max_step)), float(state.min_step))
         last = h * NEARLY_THERE >= abs(span)
         h = np.copysign(abs(span) if last else h, span)
-        state.set(**dict.fromkeys((*core.FLAGS, *self._own), 0))
-        state.set(t=t, t_end=t_end, h=h, h_old=h, first=1, last=int(last))
-        state.set(**self.options.own_settings())
+        state.memory[self._cleared] = 0
+        state.set(t=t, t_end=t_end, h=h, h_old=h, first=1, last=int(last), **self._settings)
 
     def limit_first_step(self, h: float) -> None:
         """Shorten the step that `start` has chosen."""

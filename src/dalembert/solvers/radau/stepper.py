@@ -40,6 +40,7 @@ class RadauStepper(ImplicitStepper):
         )
         differences, jacobian = self.jacobian_by(compiled, options.jacobian)
         super().__init__(compiled, algebra, state, differences, N_COEFFICIENTS, jacobian)
+        self._cleared = self.state.places(FLAGS)
 
     def jacobian_by(self, compiled: CompiledSystem, strategy: Jacobian) -> tuple[Memory, Port | None]:
         """The record that says how the kernel gets the Jacobian, and the port for that if it is not the whole one."""
@@ -62,7 +63,7 @@ class RadauStepper(ImplicitStepper):
         h = min(abs(first_step) if first_step else self._first_step(abs(span)), self.spec.max_step)
         last = h * NEARLY_THERE >= abs(span)
         h = np.copysign(abs(span) if last else h, span)
-        state.set(**dict.fromkeys(FLAGS, 0))
+        state.memory[self._cleared] = 0
         state.set(t=t, t_end=t_end, h=h, h_old=h, rate=1.0, contraction=1.0, first=1, need_jacobian=1, last=int(last))
 
     def limit_first_step(self, h: float) -> None:
