@@ -157,7 +157,7 @@ def hem5_against_idas() -> None:
 
     peers = (CasadiIdas(), CasadiIdas(linear_solver="qr"), CasadiIdas(eliminate=True))
     theirs = [lambda tolerance, peer=peer: peer.run(problem, tolerance)[:2] for peer in peers]
-    ours = [timed(hem5, tolerance, error, 40) for tolerance in np.geomspace(1e-4, 1e-10, 31)]
+    ours = [timed(hem5, tolerance, error, 40) for tolerance in np.geomspace(1e-4, 1e-10, 61)]
     idas = [timed(run, tolerance, error, 4) for run in theirs for tolerance in np.geomspace(1e-5, 1e-13, 33)]
     for wanted, goal in HEM5_GOALS.items():
         mine, yours = (min(run[1] for run in runs if run is not None and run[0] <= wanted) for runs in (ours, idas))

@@ -132,18 +132,20 @@ class Recorder:
         """Everything up to now."""
         stepper, seconds = self.segment.stepper, time.perf_counter() - self._begun
         counts = stepper.counts.copy()  # the stepper may be at work again when the result is looked at
+
+        def statistics() -> Statistics:
+            return Statistics(**stepper.name_counts(counts), seconds=seconds)
+
         measured = profile(self.monitor, self.preparation) if self.monitor is not None else None
         if status == "running":  # the recorder goes on
-            return Solution(**self._content(status, message, stepper.name_counts(counts), seconds, measured))
-        solution = Solution.later(
-            lambda: self._content(status, message, stepper.name_counts(counts), seconds, measured)
-        )
+            return Solution(**self._content(status, message, statistics, measured))
+        solution = Solution.later(lambda: self._content(status, message, statistics, measured))
         if self.checkpoint is not None:
             solution.save(self.checkpoint)
         return solution
 
     def _content(
-        self, status: str, message: str, counters: dict[str, int], seconds: float, measured: Profile | None
+        self, status: str, message: str, statistics: Callable[[], Statistics], measured: Profile | None
     ) -> dict[str, Any]:
         """The arguments of a `Solution`."""
         sampling = self.sampling
@@ -151,9 +153,9 @@ class Recorder:
         trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
         return dict(
             model=self.model, method=repr(self.method), formulation=self.form.formulation, slices=slices, names=names,
-            trajectory=trajectory, stats=Statistics(**counters, seconds=seconds),
+            trajectory=trajectory, stats=statistics,
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
-            parameters=self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
+            parameters=lambda: self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
             partial=sampling.columns is not None, segments=self._segments, profile=measured,
             trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
         )  # fmt: skip
@@ -173,6 +175,7 @@ class Recorder:
             c,
             restarts=self._restarts,
             restart_x=np.array(self._restart_x).reshape(-1, n),
+            trusted=True,
         )
         return trajectory, sampling.all_times(t, h)
 

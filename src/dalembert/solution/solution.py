@@ -53,13 +53,13 @@ class Solution(StateView):
         Where p, v, r, w, s, lam, mu, eta (or x) stand in the state vector.
     names : mapping of kinds to names
     trajectory : Trajectory
-    stats : Statistics
+    stats : Statistics, or a function that returns them
     events : EventLog
     status : str
         "finished", "terminated by event 'name'", "interrupted" or "failed".
     message : str
         The same in a sentence; after a failure what happened and what to do.
-    parameters : mapping
+    parameters : mapping, or a function that returns one
         Values of the model's parameters.
     t_eval : array, optional
         Times asked for in place of the accepted steps.
@@ -95,14 +95,14 @@ class Solution(StateView):
         slices: Mapping[str, slice],
         names: Mapping[str, tuple[str, ...]],
         trajectory: Trajectory,
-        stats: Statistics,
+        stats: Statistics | Callable[[], Statistics],
         model: Model | None = None,
         method: str = "",
         formulation: str = "",
         events: EventLog | None = None,
         status: str = "finished",
         message: str = "",
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
         t_eval: np.ndarray | None = None,
         initial: Mapping[str, Any] | None = None,
         partial: bool = False,
@@ -124,15 +124,19 @@ class Solution(StateView):
         self.method = method
         self.formulation = formulation
         self.trajectory = trajectory
-        self.stats = stats
+        self._when_asked_for("stats", stats)
         self.events = EventLog() if events is None else events
         self.status = status
         self.message = message
-        self.parameters = dict(parameters or {})
+        self._when_asked_for("parameters", parameters if callable(parameters) else dict(parameters or {}))
         self.t_eval = t_eval
         self.initial = dict(initial or {})
         self.profile = profile
         self.trace = trace
+
+    def _when_asked_for(self, name: str, value: Any) -> None:
+        """An attribute, or the function that gives it."""
+        self.__dict__[f"_make_{name}" if callable(value) else name] = value
 
     @classmethod
     def later(cls, content: Callable[[], dict[str, Any]]) -> Solution:
@@ -143,6 +147,9 @@ class Solution(StateView):
 
     def __getattr__(self, name: str) -> Any:
         self._complete()
+        make = self.__dict__.get(f"_make_{name}")
+        if make is not None:
+            self.__dict__[name] = make()
         return object.__getattribute__(self, name)  # or its AttributeError, which says what a vector lacks
 
     def _complete(self) -> None:
@@ -154,7 +161,9 @@ class Solution(StateView):
 
     def __getstate__(self) -> dict[str, Any]:
         self._complete()
-        return self.__dict__
+        waiting = [name for name in self.__dict__ if name.startswith("_make_")]
+        made = {name.removeprefix("_make_"): getattr(self, name.removeprefix("_make_")) for name in waiting}
+        return {name: value for name, value in self.__dict__.items() if name not in waiting} | made
 
     @property
     def success(self) -> bool:

@@ -33,6 +33,8 @@ class Trajectory:
         occurs twice stands for two jumps at one time.
     restart_x : array (R, n), optional
         The states after the jumps.
+    trusted : bool
+        Whether all this is known to fit together, and need not be looked at.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Trajectory:
         *,
         restarts: Sequence[int] | np.ndarray = (),
         restart_x: Sequence | np.ndarray | None = None,
+        trusted: bool = False,
     ):
         self.start_t = float(start_t)
         self.start_x = np.array(start_x, float)
@@ -68,7 +71,8 @@ class Trajectory:
         self.restart_x = np.zeros((0, n)) if restart_x is None else np.array(restart_x, float)
         if not self.restarts.size and not self.restart_x.size:
             self.restart_x = np.zeros((0, n))
-        self._check(n, steps)
+        if not trusted:
+            self._check(n, steps)
         self.interval = (self.start_t, float(self.t[-1]) if steps else self.start_t)
         self._points: tuple[np.ndarray, np.ndarray] | None = None
 
