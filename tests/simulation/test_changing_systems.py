@@ -155,3 +155,23 @@ def test_models_stay_as_they_are():
     assert model.graph.functions == functions
     assert model.graph.vectors == vectors
     assert model.names("lam") == ("thread",)
+
+
+@pytest.mark.parametrize("method", [da.Radau5(), da.Geoms(), da.Hem5(), da.Dassl()], ids=repr)
+@pytest.mark.parametrize("after", [[], None])
+def test_changes_just_before_a_breakpoint_are_not_lost(method, after):
+    """An event a few rounding errors before a breakpoint, where there is no room for another step."""
+    wind = da.Input(lambda t: np.where(t < 0.5, 0.0, 1.0), breakpoints=[0.5])
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1.0, 1.0], inputs={"wind": wind}, force=lambda s: [s.wind, -G], lam=["table"],
+        holonomic=lambda s: [s.y],
+    )  # fmt: skip
+    late = 0.5 - 20 * np.spacing(0.5)
+    push = da.Event(
+        lambda s: s.t - late, name="push", action=lambda s: da.Transition(values={"x_dot": 2.0}, active=after)
+    )
+    sol = da.simulate(model, (0, 1), p0=[0, 0], method=method, events=push, rtol=1e-8, atol=1e-8)
+    assert len(sol.events) == 1
+    assert sol.p[-1, 0] == pytest.approx(2.0 * 0.5 + 0.125, abs=1e-6)
+    assert sol.p[-1, 1] == pytest.approx(0.0 if after is None else -G / 8, abs=1e-6)
+    assert sol.lam[-1, 0] == pytest.approx(-G if after is None else 0.0, abs=1e-4)

@@ -128,8 +128,11 @@ class Loop:
             if reason == Status.EVENT:
                 stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1], end)
                 self._remember(t[-1:], c[-1:, 0])
-                if stop is not None and self._respond(stop, end):
-                    return True
+                if stop is not None:
+                    self._respond(stop, end)
+                    if stop.ends or stop.t == end:
+                        self.recorder.report()
+                        return stop.ends
             self.recorder.report()
             if reason == Status.DONE:
                 return False
@@ -142,26 +145,25 @@ class Loop:
                 continue
             raise stepper.explain(reason)
 
-    def _respond(self, stop: Stop, end: float) -> bool:
-        """Change what the events change, and go on from there. Returns whether the simulation ends instead."""
+    def _respond(self, stop: Stop, end: float) -> None:
+        """Change what the events change, and start again from there."""
         segments, model, t = self.segments, self.model, stop.t
         before = segments.current
-        if any(map(self.events.responder.answers, stop.numbers)):
-            state = HybridState(
-                model, t, before.vectors(stop.x, model), before.model.graph.discrete_values, before.active
-            )
-            state, since_last = self.events.respond(stop, state)
-            segment = segments.switch(state)
-            taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
-            # constraints that are taken up change velocities: that is an impact
-            x, x_dot = segment.consistent(t, state.vectors, "correct", None if taken_up else AFTER_ACTION)
-            self._jump(x)
-            if not stop.ends and t != end:
-                segment.stepper.start(t, x, x_dot, end, None)
-                # events that follow each other ever faster must not be stepped over
-                segment.stepper.limit_first_step(0.1 * since_last)
-                self.events.look(segment, t, x, x_dot, stop.numbers)
-        return stop.ends
+        if not any(map(self.events.responder.answers, stop.numbers)):
+            return
+        state = HybridState(model, t, before.vectors(stop.x, model), before.model.graph.discrete_values, before.active)
+        state, since_last = self.events.respond(stop, state)
+        segment = segments.switch(state)
+        taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
+        # constraints that are taken up change velocities: that is an impact
+        x, x_dot = segment.consistent(t, state.vectors, "correct", None if taken_up else AFTER_ACTION)
+        self._jump(x)
+        segment.stepper.x[:], segment.stepper.x_dot[:] = x, x_dot  # from where it goes on beyond a breakpoint
+        if not stop.ends and t != end:
+            segment.stepper.start(t, x, x_dot, end, None)
+            # events that follow each other ever faster must not be stepped over
+            segment.stepper.limit_first_step(0.1 * since_last)
+            self.events.look(segment, t, x, x_dot, stop.numbers)
 
     # -- singular positions ----------------------------------------------------------------------------------------
 
