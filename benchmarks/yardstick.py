@@ -157,10 +157,18 @@ def hem5_against_idas() -> None:
 
     peers = (CasadiIdas(), CasadiIdas(linear_solver="qr"), CasadiIdas(eliminate=True))
     theirs = [lambda tolerance, peer=peer: peer.run(problem, tolerance)[:2] for peer in peers]
-    ours = [timed(hem5, tolerance, error, 40) for tolerance in np.geomspace(1e-4, 1e-10, 61)]
-    idas = [timed(run, tolerance, error, 4) for run in theirs for tolerance in np.geomspace(1e-5, 1e-13, 33)]
+    ours = [(hem5, tolerance) for tolerance in np.geomspace(1e-4, 1e-10, 61)]
+    idas = [(run, tolerance) for run in theirs for tolerance in np.geomspace(1e-5, 1e-13, 33)]
+    best: dict[tuple, tuple[float, float]] = {}
+    for _ in range(6):  # the machine has slow seconds: come back to every run
+        for case, repeat in (*((case, 10) for case in ours), *((case, 1) for case in idas)):
+            found = timed(*case, error, repeat)
+            if found is not None:
+                best[case] = min(best.get(case, found), found)
     for wanted, goal in HEM5_GOALS.items():
-        mine, yours = (min(run[1] for run in runs if run is not None and run[0] <= wanted) for runs in (ours, idas))
+        mine, yours = (
+            min(best[case][1] for case in cases if case in best and best[case][0] <= wanted) for cases in (ours, idas)
+        )
         note(f"error {wanted:.0e}: Hem5 {1e3 * mine:.3f} ms, IDAS", 1e3 * yours, "ms")
         figure(f"error {wanted:.0e}: Hem5 / IDAS", mine / yours, "", goal)
 
