@@ -14,10 +14,13 @@ from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.simulation.arguments import positive, time_span, tolerances_for
-from dalembert.simulation.hybrid import Actions, Transition
+from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.output import Output, Sampling
+from dalembert.simulation.task import Task
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
+
+WHOLE = (int, np.integer)
 
 
 def simulate(
@@ -119,50 +122,30 @@ def simulate(
     model = model.replace(parameters, inputs)
     if discrete is not None:
         model = model.with_discrete(model.discrete_values(discrete))
-    from dalembert.solvers.start import start_values  # imports numba: not before it is needed
-
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
-    clock = [time.perf_counter()]
-    form = options.formulate(model)
-    clock.append(time.perf_counter())
-    tolerances = tolerances_for(form, rtol, atol)
-    sampling = Sampling(t_eval, t0, t1, form)
     step_limit = positive("max_step", max_step) or np.inf
     first = positive("first_step", first_step)
-    if not isinstance(max_steps, int | np.integer) or max_steps < 1:
+    if not isinstance(max_steps, WHOLE) or max_steps < 1:
         raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
     if checkpoint is not None and not isinstance(checkpoint, str | Path):
         raise OptionError(f"checkpoint={checkpoint!r} must be a path")
-    initial = start_values(
-        model,
-        t0,
-        given,
-        mode=options.initial_values,
-        rtol=tolerances.tightest[0],
-        atol=tolerances.tightest[1],
-        initial_conditions=initial_conditions,
-    )
+    clock = [time.perf_counter()]
+    form = options.formulate(model)
     clock.append(time.perf_counter())
-    from dalembert.simulation.events import EventHandler
-    from dalembert.simulation.loop import Loop
-    from dalembert.simulation.recorder import Recorder
-    from dalembert.simulation.segments import Limits, Segments
+    tolerances, sampling = tolerances_for(form, rtol, atol), Sampling(t_eval, t0, t1, form)
+    from dalembert.simulation.drive import drive  # imports numba: not before it is needed
 
-    event_list = as_events(events)
-    segments = Segments(model, options, form, tolerances, Limits(step_limit, int(max_steps)), event_list, trace)
-    recorder = Recorder(model, form, options, t0, sampling, dense_output)
-    recorder.event_names = [event.name for event in event_list]
-    recorder.traced = trace
-    if profile:
-        clock.append(time.perf_counter())
-        names = ("formulation", "initial values", "compilation and records")
-        recorder.preparation = dict(zip(names, np.diff(clock), strict=True))
-        recorder.monitor = segments.current.stepper.watch()
-    recorder.bar = progress_bar(t0, t1) if progress else None
-    recorder.checkpoint = Path(checkpoint) if checkpoint is not None else None
-    handler = EventHandler(event_list, Actions(event_list), recorder, t0, t1)
-    return Loop(segments, handler, recorder, t0, t1).run(initial, first)
+    return drive(
+        Task(
+            model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
+            tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=int(max_steps),
+            events=as_events(events), sampling=sampling, dense_output=dense_output, trace=trace,
+            bar=progress_bar(t0, t1) if progress else None,
+            checkpoint=Path(checkpoint) if checkpoint is not None else None,
+        ),
+        clock if profile else None,
+    )  # fmt: skip
 
 
 def progress_bar(t0: float, t1: float) -> Callable[[float], None]:

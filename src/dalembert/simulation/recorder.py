@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.model import Model
-from dalembert.options import Options
 from dalembert.regularize import InitialValues
-from dalembert.simulation.output import Sampling
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
+from dalembert.simulation.task import Task
 from dalembert.solution import EventLog, Occurrence, Profile, SegmentInfo, Solution, Statistics, Trace, Trajectory
 from dalembert.solvers.status import ATTEMPT
 
 if TYPE_CHECKING:
     from dalembert.compile.monitor import Monitor
-    from dalembert.regularize.form import Form
 
 #: seconds between two checkpoints
 CHECKPOINT_EVERY = 30.0
@@ -30,14 +26,13 @@ NO_ATTEMPTS = np.zeros((0, len(ATTEMPT)))
 class Recorder:
     """Keeps steps in the layout of `form`, that of the whole model, whatever the segment that they come from."""
 
-    def __init__(self, model: Model, form: Form, method: Options, t0: float, sampling: Sampling, dense: bool):
-        self.model, self.form, self.method, self.t0, self.sampling = model, form, method, t0, sampling
-        self.dense = dense or sampling.everywhere
+    def __init__(self, task: Task):
+        self.model, self.form, self.method, self.t0 = task.model, task.form, task.options, task.t0
+        self.sampling, self.dense = task.sampling, task.dense_output or task.sampling.everywhere
         self.steps = 0
         self.occurrences: list[Occurrence] = []
-        self.event_names: list[str] = []
-        self.bar: Callable[[float], None] | None = None
-        self.checkpoint: Path | None = None
+        self.event_names = [event.name for event in task.events]
+        self.bar, self.checkpoint = task.bar, task.checkpoint
         self.monitor: Monitor | None = None
         self.preparation: dict[str, float] = {}
         self._chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -45,7 +40,7 @@ class Recorder:
         self._restarts: list[int] = []
         self._restart_x: list[np.ndarray] = []
         self._segments: list[SegmentInfo] = []
-        self.traced = False
+        self.traced = task.trace
         self._attempts: list[np.ndarray] = []  # rows of a trace
 
     def begin(self, segment: Segment, x: np.ndarray, initial: InitialValues) -> None:

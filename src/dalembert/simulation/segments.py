@@ -6,7 +6,7 @@ of the whole model is where solutions are recorded; each other form knows where 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,26 +15,18 @@ import numpy as np
 from dalembert.compile.events import event_port, traced_events
 from dalembert.errors import SimulationError
 from dalembert.model import Model
-from dalembert.model.event import Event
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues
 from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
 from dalembert.regularize.initial import OCCASION
 from dalembert.simulation.hybrid import HybridState
-from dalembert.solvers.method import MethodOptions, RunSpec, Stepper, Tolerances
+from dalembert.simulation.task import Task
+from dalembert.solvers.method import RunSpec, Stepper
 from dalembert.solvers.start import start_values
 
 if TYPE_CHECKING:
     from dalembert.compile.ports import Port
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Of every stepper of a run."""
-
-    max_step: float
-    max_steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,20 +96,10 @@ class Segment:
 class Segments:
     """Makes the segments of one run; those with the same constraints in force share form and stepper."""
 
-    def __init__(
-        self,
-        model: Model,
-        options: MethodOptions,
-        form: Form,
-        tolerances: Tolerances,
-        limits: Limits,
-        events: Sequence[Event],
-        trace: bool = False,
-    ):
-        self.model, self.options, self.form, self.events = model, options, form, events
-        self.tolerances, self.limits, self.trace = tolerances, limits, trace
-        self._traced = traced_events(form.model, events)
-        self._samples = max((event.check_points for event in events), default=1)
+    def __init__(self, task: Task):
+        self.task, self.model = task, task.model
+        self._traced = traced_events(task.form.model, task.events)
+        self._samples = max((event.check_points for event in task.events), default=1)
         self._known: dict[frozenset[str] | None, Segment] = {}
         self.current = self.of(None)
 
@@ -128,27 +110,28 @@ class Segments:
         return self._known[active]
 
     def _new(self, active: frozenset[str] | None) -> Segment:
-        model, form, tolerances = self.model, self.form, self.tolerances
+        task = self.task
+        model, form, tolerances = task.model, task.form, task.tolerances
         places = None
         if active is not None:
             if not model.mechanical:
                 raise SimulationError("constraints can be released in EquationsOfMotion only")
             model = restricted(model, active)
-            form = self.options.formulate(model)
-            places = form.places_in(self.form)
+            form = task.options.formulate(model)
+            places = form.places_in(task.form)
             if places is not None:
                 tolerances = tolerances.at(places)
         port = event_port(form, self._traced)
         spec = RunSpec(
             model=model,
             tolerances=tolerances,
-            max_step=self.limits.max_step,
-            max_steps=self.limits.max_steps,
+            max_step=task.max_step,
+            max_steps=task.max_steps,
             events=port,
             samples=self._samples,
-            trace=self.trace,
+            trace=task.trace,
         )
-        return Segment(model, form, self.options.stepper(form, spec), port, active, places)
+        return Segment(model, form, task.options.stepper(form, spec), port, active, places)
 
     def switch(self, state: HybridState) -> Segment:
         """The segment for a state; counters go on in it."""

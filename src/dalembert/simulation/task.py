@@ -1,0 +1,37 @@
+"""What a simulation is to do: the arguments of `simulate`, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dalembert.model import Model
+from dalembert.model.event import Event
+from dalembert.regularize.form import Form
+from dalembert.simulation.output import Sampling
+from dalembert.solvers.method import MethodOptions, Tolerances
+
+
+@dataclass(kw_only=True, slots=True, eq=False)  # not frozen: that would take longer than all the rest
+class Task:
+    """Read only."""
+
+    model: Model
+    options: MethodOptions
+    form: Form  # of the whole model
+    t0: float
+    t1: float
+    given: Mapping[str, Any]  # start values
+    initial_conditions: Callable[[Any], Any] | None
+    tolerances: Tolerances
+    first_step: float | None
+    max_step: float
+    max_steps: int
+    events: Sequence[Event]
+    sampling: Sampling
+    dense_output: bool
+    trace: bool
+    bar: Callable[[float], None] | None
+    checkpoint: Path | None
