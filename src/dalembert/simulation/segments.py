@@ -16,7 +16,6 @@ from dalembert.compile.events import event_port, traced_events
 from dalembert.errors import SimulationError
 from dalembert.model import Model
 from dalembert.model.restricted import restricted
-from dalembert.regularize import InitialValues
 from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
 from dalembert.regularize.initial import OCCASION
@@ -48,10 +47,6 @@ class Segment:
         out = np.zeros((*x.shape[:-1], n))
         out[..., self.places[known]] = x[..., known]
         return out
-
-    def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
-        """x and x' from consistent values."""
-        return self.form.start(initial)
 
     def consistent(
         self, t: float, vectors: Mapping[str, np.ndarray], mode: str, occasion: tuple[str, str] | None = None
