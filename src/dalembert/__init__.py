@@ -69,6 +69,10 @@ _HOME = {
     "UntraceableWarning": "errors",
     "InitialValuesCorrected": "errors",
     "StepMissedTolerance": "errors",
+    "FileError": "errors",
+    "FileMissing": "errors",
+    "NotKept": "errors",
+    "CheckpointFailed": "errors",
 }
 _ROOMS = ("problems", "studies")
 

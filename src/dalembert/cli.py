@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dalembert.errors import DalembertError, Interrupted, OptionError, SimulationError, UntraceableWarning
+from dalembert.errors import DalembertError, FileError, Interrupted, OptionError, SimulationError, UntraceableWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -299,6 +299,8 @@ def _check_output(path: Path | None, suffixes: Iterable[str] = ()) -> None:
 def _writing(path: Path) -> Iterator[None]:
     try:
         yield
+    except FileError:  # says it itself
+        raise
     except OSError as error:
         raise OptionError(f"cannot write '{path}': {error.strerror or error}") from error
 

@@ -76,6 +76,30 @@ class Interrupted(SimulationError, KeyboardInterrupt):
     """Ctrl-C. `solution` holds everything computed until then."""
 
 
+class FileError(DalembertError, OSError):
+    """A result file cannot be written or read, or is damaged. `path` is that file, `errno` the system's reason."""
+
+    def __init__(self, message: str, path: Any = None, errno: int | None = None):
+        super().__init__(message)
+        self.path, self.errno = path, errno
+
+
+class FileMissing(FileError, FileNotFoundError):
+    """There is no file of this name."""
+
+
+class NotKept(DalembertError, AttributeError):
+    """A result was asked for a vector of which ``Output(components=...)`` has not kept every component."""
+
+
+class CheckpointFailed(UserWarning):
+    """``checkpoint=`` could not be written. The simulation goes on; `solution` is what should have been saved."""
+
+    def __init__(self, message: str, solution: Any = None):
+        super().__init__(message)
+        self.solution = solution
+
+
 class UntraceableWarning(UserWarning):
     """A model function could not be traced; it runs as Python code, with finite differences, and slower."""
 
@@ -88,8 +112,11 @@ class StepMissedTolerance(UserWarning):
     """Steps of the smallest size that the user allows were accepted although their error was too large."""
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's code that called into the package, however deep inside this happens."""
+def warn_user(message: str | Warning, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that called into the package, however deep inside this happens.
+
+    `message` may be a warning object, which then decides on the category.
+    """
     package = str(Path(__file__).parent)
     level, frame = 2, sys._getframe(1)  # level 1 would be this function
     while frame is not None and frame.f_code.co_filename.startswith(package):

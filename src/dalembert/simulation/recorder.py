@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.errors import SimulationError
 from dalembert.regularize import InitialValues
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
@@ -18,8 +19,6 @@ from dalembert.solvers.status import ATTEMPT
 if TYPE_CHECKING:
     from dalembert.compile.monitor import Monitor
 
-#: seconds between two checkpoints
-CHECKPOINT_EVERY = 30.0
 NO_ATTEMPTS = np.zeros((0, len(ATTEMPT)))
 
 
@@ -48,7 +47,9 @@ class Recorder:
         self.initial = initial
         self._enter(segment, self.t0)
         self.reached, self.x, self._start_x = self.t0, x, x.copy()
-        self._begun = self._last_save = time.perf_counter()
+        self._begun = time.perf_counter()
+        if self.checkpoint is not None:
+            self.checkpoint.wait()
         if self.monitor is not None:
             self.monitor.begin()
         if not self.dense:
@@ -61,19 +62,30 @@ class Recorder:
         """Accepted steps of the current segment: ends, sizes, polynomials."""
         if not len(t):
             return
+        self.sampling.count(len(t))
+        whole = self.sampling.kept(self.segment.in_whole(c, self.form.n))
+        if self.dense:
+            self._chunks.append((t, h, whole))
+        else:
+            self._keep_requested(t, h, whole)
         self.x, self.reached = c[-1, 0], float(t[-1])
         self.steps += len(t)
-        c = self.sampling.kept(self.segment.in_whole(c, self.form.n))
-        if self.dense:
-            self._chunks.append((t, h, c))
-            return
-        # only the requested times are kept
-        wanted, step, s = self.sampling.within(t, h)
-        if len(wanted):
+
+    def _keep_requested(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
+        """The states at output times in new steps."""
+        try:
+            wanted, step, s = self.sampling.within(t, h)
+            if not len(wanted):
+                return
             x = c[step, -1]
             for k in range(c.shape[1] - 2, -1, -1):
                 x = x * s[:, None] + c[step, k]
-            self._points.append((wanted, x))
+        except MemoryError:
+            raise SimulationError(
+                f"the memory is full: after t = {self.reached:.9g} there is no room for the output that is asked for. "
+                "Ask for fewer points, or keep fewer components (Output)"
+            ) from None
+        self._points.append((wanted, x))
 
     def tried(self, rows: np.ndarray | None) -> None:
         """Steps that were tried in the current segment, as `Stepper.take_trace` gives them."""
@@ -117,9 +129,8 @@ class Recorder:
         """Progress bar and checkpoint."""
         if self.bar is not None:
             self.bar(self.reached)
-        if self.checkpoint is not None and time.perf_counter() - self._last_save > CHECKPOINT_EVERY:
-            self.solution("running", f"checkpoint at t = {self.reached:.9g}").save(self.checkpoint)
-            self._last_save = time.perf_counter()
+        if self.checkpoint is not None and self.checkpoint.due:
+            self.checkpoint.save(self.solution("running", f"checkpoint at t = {self.reached:.9g}"), last=False)
 
     # -- the result ------------------------------------------------------------------------------------------------
 
@@ -136,7 +147,7 @@ class Recorder:
             return Solution(**self._content(status, message, statistics, measured))
         solution = Solution.later(lambda: self._content(status, message, statistics, measured))
         if self.checkpoint is not None:
-            solution.save(self.checkpoint)
+            self.checkpoint.save(solution, last=True)
         return solution
 
     def _content(
@@ -145,13 +156,19 @@ class Recorder:
         """The arguments of a `Solution`."""
         sampling = self.sampling
         slices, names = sampling.layout(self.form)
-        trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
+        try:
+            trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
+        except MemoryError:
+            raise SimulationError(
+                f"{self.steps} steps were computed, but their result does not fit into the memory: ask for fewer "
+                "points (t_eval=, with dense_output=False), or keep fewer components (Output)"
+            ) from None
         return dict(
             model=self.model, method=repr(self.method), formulation=self.form.formulation, slices=slices, names=names,
             trajectory=trajectory, stats=statistics,
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
             parameters=lambda: self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
-            partial=sampling.columns is not None, segments=self._segments, profile=measured,
+            not_kept=sampling.not_kept(self.form), segments=self._segments, profile=measured,
             trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
         )  # fmt: skip
 

@@ -1,0 +1,49 @@
+"""A simulation that saves what it has computed, now and then and at its end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import CheckpointFailed, DalembertError, warn_user
+from dalembert.solution import Solution
+from dalembert.solution.files import as_path, destination
+
+#: seconds between two checkpoints at least, and how often the time that one takes
+EVERY, SHARE = 30.0, 20.0
+
+
+class Checkpoint:
+    """A file to which results are saved. One that cannot be written is no reason to lose what could not be saved: a
+    warning says so, and the simulation goes on."""
+
+    def __init__(self, path: Any):
+        # links and the current folder may change while the simulation runs; what cannot be written is said before it
+        self.path: Path = destination(as_path(path, "checkpoint").absolute())
+        self._failed = False
+        self.wait()
+
+    def wait(self, seconds: float = EVERY) -> None:
+        """From now until the next one."""
+        self._due = time.perf_counter() + seconds
+
+    @property
+    def due(self) -> bool:
+        return time.perf_counter() > self._due
+
+    def save(self, solution: Solution, *, last: bool) -> None:
+        """Write the file, or warn. The first of several failures in a row is told, and that of the end."""
+        begun = time.perf_counter()
+        try:
+            solution.save(self.path)
+            self._failed = False
+        except (DalembertError, MemoryError) as error:
+            if last or not self._failed:
+                self._failed = True
+                rest = "the simulation goes on, and tries again later"
+                if last:
+                    rest = "nothing is lost: the result has everything, save it elsewhere with .save(path)"
+                reason = str(error) or "there is not enough memory"
+                warn_user(CheckpointFailed(f"no checkpoint: {reason}; {rest}", solution), CheckpointFailed)
+        self.wait(max(EVERY, SHARE * (time.perf_counter() - begun)))
