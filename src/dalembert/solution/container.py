@@ -131,6 +131,7 @@ def _reserve(file: h5py.File, name: str, array: np.ndarray) -> int:
     how.set_layout(h5d.CONTIGUOUS)
     how.set_alloc_time(h5d.ALLOC_TIME_EARLY)
     how.set_fill_time(h5d.FILL_TIME_NEVER)
+    how.set_obj_track_times(False)  # equal results give equal files
     space = h5s.create_simple(array.shape) if array.shape else h5s.create(h5s.SCALAR)
     return h5d.create(group.id, own.encode(), h5t.py_create(array.dtype, logical=True), space, how).get_offset()
 

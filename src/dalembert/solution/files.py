@@ -94,7 +94,7 @@ def destination(path: Path) -> Path:
         if not stat.S_ISREG(there.st_mode):
             kind = KINDS.get(stat.S_IFMT(there.st_mode), "something else")
             raise refuse(f"it is {kind}, and only plain files are replaced; give the name of a file", errno.EINVAL)
-        if not (target.exists() and os.path.samestat(there, os.stat(target))):
+        if not os.path.exists(target):
             raise refuse("it leads to a file that has no name any more; give the name of a file", errno.EINVAL)
         if not os.access(target, os.W_OK):
             raise refuse("that file is write-protected; choose another name, or allow writing", errno.EACCES)
@@ -224,7 +224,7 @@ def read(path: Path) -> bytearray:
         if os.path.isdir(path):
             raise refuse("it is a folder; give the name of a file", errno.EISDIR) from None
         raise refuse(reason(error), error.errno) from error
-    with open(descriptor, "rb", buffering=0) as file:
+    try:
         about = os.fstat(descriptor)
         if stat.S_ISDIR(about.st_mode):
             raise refuse("it is a folder; give the name of a file", errno.EISDIR)
@@ -233,15 +233,19 @@ def read(path: Path) -> bytearray:
         too_large = f"its {in_words(about.st_size)} do not fit into the memory"
         if about.st_size > memory():
             raise refuse(too_large, errno.ENOMEM)
-        try:
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
             data = bytearray(about.st_size)
-            view, length = memoryview(data), 0
-            while length < len(data) and (count := file.readinto(view[length : length + CHUNK])):
-                length += count
-        except MemoryError:
-            raise refuse(too_large, errno.ENOMEM) from None
-        except OSError as error:
-            raise refuse(reason(error), error.errno) from error
-    view.release()
-    del data[length:]
-    return data
+            length = 0
+            with memoryview(data) as view:
+                while length < len(data) and (count := file.readinto(view[length : length + CHUNK])):
+                    length += count
+        del data[length:]
+        return data
+    except MemoryError:
+        raise refuse(too_large, errno.ENOMEM) from None
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise refuse(reason(error), error.errno) from error
+    finally:
+        os.close(descriptor)
