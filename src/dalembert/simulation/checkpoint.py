@@ -10,7 +10,7 @@ from dalembert.errors import CheckpointFailed, DalembertError, warn_user
 from dalembert.solution import Solution
 from dalembert.solution.files import as_path, destination
 
-#: seconds between two checkpoints at least, and how often the time that one takes
+#: seconds between two checkpoints, and at least so many times as long as writing one takes
 EVERY, SHARE = 30.0, 20.0
 
 
@@ -24,9 +24,9 @@ class Checkpoint:
         self._failed = False
         self.wait()
 
-    def wait(self, seconds: float = EVERY) -> None:
-        """From now until the next one."""
-        self._due = time.perf_counter() + seconds
+    def wait(self, taken: float = 0.0) -> None:
+        """Until the next one, if the last has taken so many seconds."""
+        self._due = time.perf_counter() + max(EVERY, SHARE * taken)
 
     @property
     def due(self) -> bool:
@@ -46,4 +46,4 @@ class Checkpoint:
                     rest = "nothing is lost: the result has everything, save it elsewhere with .save(path)"
                 reason = str(error) or "there is not enough memory"
                 warn_user(CheckpointFailed(f"no checkpoint: {reason}; {rest}", solution), CheckpointFailed)
-        self.wait(max(EVERY, SHARE * (time.perf_counter() - begun)))
+        self.wait(time.perf_counter() - begun)

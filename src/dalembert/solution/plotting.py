@@ -71,7 +71,8 @@ def _label(name: str) -> str:
             return text
         except (ValueError, RuntimeError):
             pass
-    return text.replace("$", r"\$")
+    # labels that begin with an underscore are left out of legends
+    return ("\u200b" if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
 def _largest(residual: np.ndarray) -> np.ndarray:
