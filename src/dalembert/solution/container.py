@@ -115,7 +115,7 @@ def _lay_out(
                 pieces[offset] = array.reshape(-1).view(np.uint8).data
             else:  # HDF5 gives it no place
                 file.create_dataset(name, array.shape, array.dtype)
-        text = json.dumps({"arrays": table, **description}).encode("ascii")
+        text = json.dumps({"arrays": table, **description}, default=_item).encode("ascii")
         offset = _reserve(file, DESCRIPTION, np.array(text))
         pieces[offset] = memoryview(text)
     return image, pieces, (offset, len(text))
@@ -134,6 +134,13 @@ def _reserve(file: h5py.File, name: str, array: np.ndarray) -> int:
     how.set_obj_track_times(False)  # equal results give equal files
     space = h5s.create_simple(array.shape) if array.shape else h5s.create(h5s.SCALAR)
     return h5d.create(group.id, own.encode(), h5t.py_create(array.dtype, logical=True), space, how).get_offset()
+
+
+def _item(value: Any) -> Any:
+    """For JSON: numbers of NumPy as those of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a description cannot hold {type(value).__name__}")
 
 
 def _readable(text: str) -> str:
