@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,11 @@ class Checkpoint:
     def due(self) -> bool:
         return time.perf_counter() > self._due
 
-    def save(self, solution: Solution, *, last: bool) -> None:
+    def save(self, result: Callable[[], Solution], *, last: bool = False) -> None:
         """Write the file, or warn. The first of several failures in a row is told, and that of the end."""
-        begun = time.perf_counter()
+        begun, solution = time.perf_counter(), None
         try:
+            solution = result()
             solution.save(self.path)
             self._failed = False
         except (DalembertError, MemoryError) as error:

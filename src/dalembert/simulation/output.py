@@ -27,7 +27,7 @@ from dalembert.solution.memory import in_words, memory
 #: output times of one run at most
 MOST_POINTS = 100_000_000
 #: of each point while a result is put together
-COPIES = 2
+COPIES = 3
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -109,8 +109,7 @@ class Sampling:
         self.columns = None if output.components is None else _columns(output.components, form)
         self._row = 8.0 * (1 + (form.n if self.columns is None else len(self.columns)))  # bytes of a point
         if output.points is not None:
-            _must_fit(output.points, self._row, f"points={output.points}")
-            self.times = np.linspace(t0, t1, output.points + 2) if t0 != t1 else np.array([t0])
+            self.times = _equidistant(t0, t1, output.points, self._row)
         if self.max_spacing is not None and abs(t1 - t0) > MOST_POINTS * self.max_spacing:
             raise OptionError(
                 f"max_spacing={self.max_spacing:g} would give more than {MOST_POINTS} points between {t0:g} and {t1:g}"
@@ -150,7 +149,9 @@ class Sampling:
     def within(self, t: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Output times in new steps, which end at t and have size h; also the numbers of the steps, and s there."""
         if self.times is not None:
-            last = int(np.searchsorted(self.times * self.direction, t[-1] * self.direction, side="right"))
+            ahead = self.times[self._next :]
+            along = ahead if self.direction > 0 else -ahead
+            last = self._next + int(np.searchsorted(along, t[-1] * self.direction, side="right"))
             times = self.times[self._next : last]
             self._next = last
             step = np.searchsorted(t * self.direction, times * self.direction, side="left")
@@ -210,12 +211,25 @@ class Sampling:
 
 def _must_fit(points: float, row: float, asked: str) -> None:
     """Raise OptionError if so many points cannot be held."""
-    size = COPIES * points * row
-    if size > memory():
-        raise OptionError(
-            f"Output({asked}) would take {in_words(size)}, and there are {in_words(memory())} of memory: ask for fewer "
-            "points, or keep fewer components"
-        )
+    if COPIES * points * row > memory():
+        raise _too_much(points, row, asked)
+
+
+def _too_much(points: float, row: float, asked: str) -> OptionError:
+    return OptionError(
+        f"Output({asked}) would take {in_words(COPIES * points * row)}, and there are {in_words(memory())} of memory: "
+        "ask for fewer points, or keep fewer components"
+    )
+
+
+def _equidistant(t0: float, t1: float, points: int, row: float) -> np.ndarray:
+    """Times between two ends, and both."""
+    asked = f"points={points}"
+    _must_fit(points, row, asked)
+    try:
+        return np.linspace(t0, t1, points + 2) if t0 != t1 else np.array([t0])
+    except MemoryError:
+        raise _too_much(points, row, asked) from None
 
 
 def _columns(components: tuple[str, ...], form: Form) -> np.ndarray:

@@ -130,7 +130,8 @@ class Recorder:
         if self.bar is not None:
             self.bar(self.reached)
         if self.checkpoint is not None and self.checkpoint.due:
-            self.checkpoint.save(self.solution("running", f"checkpoint at t = {self.reached:.9g}"), last=False)
+            message = f"checkpoint at t = {self.reached:.9g}"
+            self.checkpoint.save(lambda: self.solution("running", message))
 
     # -- the result ------------------------------------------------------------------------------------------------
 
@@ -147,7 +148,7 @@ class Recorder:
             return Solution(**self._content(status, message, statistics, measured))
         solution = Solution.later(lambda: self._content(status, message, statistics, measured))
         if self.checkpoint is not None:
-            self.checkpoint.save(solution, last=True)
+            self.checkpoint.save(lambda: solution, last=True)
         return solution
 
     def _content(
@@ -156,13 +157,7 @@ class Recorder:
         """The arguments of a `Solution`."""
         sampling = self.sampling
         slices, names = sampling.layout(self.form)
-        try:
-            trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
-        except MemoryError:
-            raise SimulationError(
-                f"{self.steps} steps were computed, but their result does not fit into the memory: ask for fewer "
-                "points (t_eval=, with dense_output=False), or keep fewer components (Output)"
-            ) from None
+        trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
         return dict(
             model=self.model, method=repr(self.method), formulation=self.form.formulation, slices=slices, names=names,
             trajectory=trajectory, stats=statistics,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, OptionError
+from dalembert.errors import DalembertError, OptionError, SimulationError
 from dalembert.model import Model
 from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
 from dalembert.solution.events import EventLog
@@ -156,7 +156,13 @@ class Solution(StateView):
         with _COMPLETING:
             content = self.__dict__.get("_content")
             if content is not None:
-                self.__init__(**content())
+                try:
+                    self.__init__(**content())
+                except MemoryError:
+                    raise SimulationError(
+                        "this result does not fit into the memory: ask for fewer points (t_eval=, with "
+                        "dense_output=False), or keep fewer components (Output)"
+                    ) from None
                 del self.__dict__["_content"]
 
     def __getstate__(self) -> dict[str, Any]:
