@@ -45,6 +45,12 @@ def test_what_cannot_be_a_checkpoint_is_said_at_once(problem, tmp_path):
     assert stat.S_ISFIFO(os.lstat(tmp_path / "pipe").st_mode)
 
 
+@pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="a folder in which nobody can create files")
+def test_places_that_look_fine_are_tried_out(problem):
+    with pytest.raises(da.FileError, match="cannot save to '/sys/run"):
+        problem.simulate(checkpoint="/sys/run.h5")
+
+
 def test_a_link_is_followed(problem, tmp_path):
     (tmp_path / "real").mkdir()
     link = tmp_path / "link.h5"

@@ -141,6 +141,41 @@ def test_places_that_cannot_be_written(solution, tmp_path):
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_a_current_folder_that_is_no_more(solution, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(FileError, match="current folder does not exist"):
+        solution.save("run.h5")
+    with pytest.raises(FileError, match="there is no file"):
+        Solution.load("run.h5")
+    Solution.load(solution.save(tmp_path / "run.h5"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors have no names here")
+def test_names_of_descriptors(solution, tmp_path):
+    """Those of open files, with or without a name, and of pipes are no places for files; nothing changes."""
+    with (tmp_path / "output.txt").open("wb") as file:
+        (tmp_path / "link").symlink_to(f"/proc/self/fd/{file.fileno()}")
+        for path in (f"/proc/self/fd/{file.fileno()}", tmp_path / "link"):
+            with pytest.raises(FileError, match="a part of itself"):
+                solution.save(path)
+        assert (tmp_path / "output.txt").samefile(f"/proc/self/fd/{file.fileno()}")
+        (tmp_path / "link").unlink()
+        (tmp_path / "output.txt").unlink()
+    gone = tmp_path / "gone.h5"
+    with gone.open("wb") as file:
+        gone.unlink()
+        read, write = os.pipe()
+        for descriptor in (file.fileno(), read, write):
+            with pytest.raises(FileError, match="cannot save to"):
+                solution.save(f"/proc/self/fd/{descriptor}")
+        os.close(read)
+        os.close(write)
+        assert file.tell() == os.fstat(file.fileno()).st_size == 0
+    assert not os.listdir(tmp_path)
+
+
 def test_the_longest_name_can_be_saved(solution, tmp_path):
     path = solution.save(tmp_path / ("ü" * 126 + ".h5"))
     Solution.load(solution.save(path))

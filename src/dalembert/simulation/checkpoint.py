@@ -9,7 +9,7 @@ from typing import Any
 
 from dalembert.errors import CheckpointFailed, DalembertError, warn_user
 from dalembert.solution import Solution
-from dalembert.solution.files import as_path, destination
+from dalembert.solution.files import as_path, try_out
 
 #: seconds between two checkpoints, and at least so many times as long as writing one takes
 EVERY, SHARE = 30.0, 20.0
@@ -21,7 +21,7 @@ class Checkpoint:
 
     def __init__(self, path: Any):
         # links and the current folder may change while the simulation runs; what cannot be written is said before it
-        self.path: Path = destination(as_path(path, "checkpoint").absolute())
+        self.path: Path = try_out(as_path(path, "checkpoint"))
         self._failed = False
         self.wait()
 

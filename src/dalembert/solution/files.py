@@ -31,6 +31,9 @@ CHUNK = 1 << 22
 #: longer names are replaced by a hash in names of temporary files, which need room for more
 LONG_NAME = 180
 
+#: that are followed
+MOST_LINKS = 40
+
 KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -87,15 +90,18 @@ def destination(path: Path) -> Path:
         there = None
     except OSError as error:
         raise refuse(reason(error), error.errno) from error
-    target = Path(os.path.realpath(path))
+    try:
+        target = Path(os.path.realpath(path))
+    except FileNotFoundError:  # of the current folder
+        raise refuse("the current folder does not exist any more; give the whole path", errno.ENOENT) from None
+    if _leads_through_system(path):
+        raise refuse("it is a name that the system gives to a part of itself; give the name of a file", errno.EINVAL)
     if there is not None:
         if stat.S_ISDIR(there.st_mode):
             raise refuse("it is a folder; give the name of a file, e.g. 'run.h5'", errno.EISDIR)
         if not stat.S_ISREG(there.st_mode):
             kind = KINDS.get(stat.S_IFMT(there.st_mode), "something else")
             raise refuse(f"it is {kind}, and only plain files are replaced; give the name of a file", errno.EINVAL)
-        if not os.path.exists(target):
-            raise refuse("it leads to a file that has no name any more; give the name of a file", errno.EINVAL)
         if not os.access(target, os.W_OK):
             raise refuse("that file is write-protected; choose another name, or allow writing", errno.EACCES)
     folder = target.parent
@@ -104,6 +110,19 @@ def destination(path: Path) -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise refuse(f"in the folder '{folder}' nothing can be created; choose another one", errno.EACCES)
     return target
+
+
+def _leads_through_system(path: Path) -> bool:
+    """Whether a link leads through /proc, as /dev/stdout does: what it stands for is open, and must not be replaced."""
+    link = os.fspath(path)
+    for _ in range(MOST_LINKS):
+        above = os.path.dirname(link)
+        if f"{os.path.realpath(above)}/".startswith("/proc/"):
+            return True
+        if not os.path.islink(link):
+            return False
+        link = os.path.join(above, os.readlink(link))
+    return False
 
 
 def replace(path: Path, write: Callable[[int], None]) -> None:
@@ -134,6 +153,18 @@ def replace(path: Path, write: Callable[[int], None]) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def try_out(path: Path) -> Path:
+    """`destination`, and an attempt to create a file beside it: permissions do not tell everything."""
+    target = destination(path)
+    try:
+        descriptor, temporary = _temporary(target, 0o600)
+        os.close(descriptor)
+        os.unlink(temporary)
+    except OSError as error:
+        raise FileError(f"cannot save to '{path}': {reason(error)}", path, error.errno) from error
+    return target
 
 
 def write_all(descriptor: int, data: Any, seen: Callable[[memoryview], object]) -> None:
