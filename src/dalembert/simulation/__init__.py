@@ -17,6 +17,7 @@ from dalembert.simulation.arguments import positive, time_span, tolerances_for
 from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.output import Output, Sampling
+from dalembert.simulation.preparing import preparing
 from dalembert.simulation.task import Task
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
@@ -132,12 +133,13 @@ def simulate(
         raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
     saving = None if checkpoint is None else Checkpoint(checkpoint)
     clock = [time.perf_counter()]
-    form = options.formulate(model)
+    form = preparing(options.formulate, model)
     clock.append(time.perf_counter())
     tolerances, sampling = tolerances_for(form, rtol, atol), Sampling(t_eval, t0, t1, form)
     from dalembert.simulation.drive import drive  # imports numba: not before it is needed
 
-    return drive(
+    return preparing(
+        drive,
         Task(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
             tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=int(max_steps),

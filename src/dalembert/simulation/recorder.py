@@ -66,17 +66,21 @@ class Recorder:
             return
         t[-1] = self.shown.get(float(t[-1]), t[-1])
         self.sampling.count(len(t))
-        whole = self.sampling.kept(self.segment.in_whole(c, self.form.n))
-        if self.dense:
-            self._chunks.append((t, h, whole))
-        else:
-            self._keep_requested(t, h, whole)
+        self._add(t, h, c)
         self.x, self.reached = c[-1, 0], float(t[-1])
         self.steps += len(t)
 
-    def _keep_requested(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
-        """The states at output times in new steps."""
-        try:
+    @property
+    def last(self) -> float:
+        """The end of the last step that was kept."""
+        return float(self._chunks[-1][0][-1]) if self._chunks else self.reached
+
+    def _add(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
+        c = self.sampling.kept(self.segment.in_whole(c, self.form.n))
+        if self.dense:
+            self._chunks.append((t, h, c))
+            return
+        try:  # only the requested times are kept
             wanted, step, s = self.sampling.within(t, h)
             if not len(wanted):
                 return
