@@ -78,6 +78,10 @@ class Model(Shared):
         """Kinds of start values that are derivatives; at a restart the last ones tell where to look for the next."""
         return select(self.start_kinds, Role.RATE)
 
+    def found_at_start(self, kind: str) -> frozenset[str]:
+        """Components of a vector that is needed at the start which may be left out, since equations determine them."""
+        return frozenset()
+
     # -- building --------------------------------------------------------------------------------------------------
 
     def _begin(

@@ -144,6 +144,14 @@ class QuasiLinearDAE(Model):
             return
         graph.functions["leading"] = function
 
+    def found_at_start(self, kind: str) -> frozenset[str]:
+        """Unknowns whose derivatives occur nowhere; of a leading matrix in Python nothing is known."""
+        leading = self.graph.functions["leading"]
+        if kind != "x" or not leading.traced:
+            return frozenset()
+        occurs = np.diff(leading.sx.sparsity().colind()) > 0
+        return frozenset(name for name, there in zip(self.names("x"), occurs, strict=True) if not there)
+
     @property
     def n_differential(self) -> int:
         """Number of rows of E."""

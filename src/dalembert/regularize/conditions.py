@@ -20,6 +20,7 @@ from dalembert.errors import InconsistentInitialValues, ModelError
 from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.event import Event, trace_events
+from dalembert.model.functions import said
 from dalembert.model.numeric import jacobian as numeric_jacobian
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import derive
@@ -166,6 +167,4 @@ def _count(model: EquationsOfMotion, conditions: Any) -> int:
             return len(conditions(namespace))
         except Exception as error:  # symbols may be too much for it; then numbers are tried
             reason = error
-    raise ModelError(
-        "initial_conditions", [f"raises {type(reason).__name__}: {reason}; it must return a list of residuals"]
-    )
+    raise ModelError("initial_conditions", [f"raises {said(reason)}; it must return a list of residuals"])

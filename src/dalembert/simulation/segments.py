@@ -18,7 +18,7 @@ from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
-from dalembert.regularize.initial import OCCASION
+from dalembert.regularize.judgement import OCCASION
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.task import Task
 from dalembert.solvers.method import RunSpec, Stepper
