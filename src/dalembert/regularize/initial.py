@@ -25,7 +25,7 @@ from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.initial_accelerations import solve_for_accelerations
 from dalembert.regularize.initial_invariants import correct_invariants
-from dalembert.regularize.judgement import relative_change, warn_if_noticeable
+from dalembert.regularize.judgement import OCCASION, relative_change, warn_of_change
 from dalembert.regularize.newton import nearest_solution
 from dalembert.regularize.start_problems import start_problems
 from dalembert.regularize.start_values import given_values
@@ -220,5 +220,4 @@ class StartOfMotion:
                 f"{residual[guilty]:.3e}, and '{names[worst]}' would have to change by {change[worst]:.3e}. Correct "
                 'them, or let initial_values="correct" do it.'
             )
-        warn_if_noticeable(names, before, after, f"the constraints on {level} level", self.t)
-        return _relative_change(before, after)
+        return warn_of_change(names, before, after, f"the constraints on {level} level", self.t, OCCASION.get())

@@ -20,7 +20,7 @@ from dalembert.model.evaluate import PointFunction
 from dalembert.model.numeric import jacobian as numeric_jacobian
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
-from dalembert.regularize.judgement import NOTEWORTHY, OCCASION, START, relative_change, warn_if_noticeable
+from dalembert.regularize.judgement import NOTEWORTHY, OCCASION, START, relative_change, warn_of_change
 from dalembert.regularize.newton import UNIT, nearest_solution
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def correct_invariants(start: StartOfMotion) -> float:
     if change > NOTEWORTHY and invariants.with_velocities[violated].any():
         raise _explained(invariants.names[guilty], float(e[guilty]), t, start.mode)
     for kind in ("p", "v"):
-        warn_if_noticeable(model.names(kind), values[kind], after[kind], f"{invariants.names[guilty]}", t)
+        warn_of_change(model.names(kind), values[kind], after[kind], invariants.names[guilty], t, OCCASION.get())
     for kind in KINDS:
         values[kind] = after[kind].copy()
     return change

@@ -21,20 +21,27 @@ def relative_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return np.abs(after - before) / (1 + np.abs(before))
 
 
-def warn_if_noticeable(names: Sequence[str], before: np.ndarray, after: np.ndarray, why: str, t: float) -> None:
-    """Warn about the value that changed most, if the change is noticeable."""
-    occasion = OCCASION.get()
+def warn_of_change(
+    names: Sequence[str],
+    before: np.ndarray,
+    after: np.ndarray,
+    demanded_by: str,
+    t: float,
+    occasion: tuple[str, str] | None,
+) -> float:
+    """The largest relative change; a warning if it is noteworthy, unless there is no `occasion` to speak of."""
     relative = relative_change(before, after)
-    if occasion is None or not relative.size:
-        return
+    if not relative.size:
+        return 0.0
     moved = int(np.argmax(relative))
-    if relative[moved] > NOTEWORTHY:
+    if relative[moved] > NOTEWORTHY and occasion is not None:
         what, remedy = occasion
         warn_user(
-            f"{what} '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy {why} at "
-            f"t = {t:.9g}; {remedy}",
+            f"{what} '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy {demanded_by} "
+            f"at t = {t:.9g}; {remedy}",
             InitialValuesCorrected,
         )
+    return float(relative[moved])
 
 
 def check_unchanged(
@@ -67,4 +74,4 @@ def tell_of_unknowns(
     what these unknowns were before an event.
     """
     told = np.flatnonzero(differential | ((before != 0) & (OCCASION.get() is START)))
-    warn_if_noticeable([names[i] for i in told], before[told], after[told], "the equations", t)
+    warn_of_change([names[i] for i in told], before[told], after[told], "the equations", t, OCCASION.get())
