@@ -128,7 +128,7 @@ class QuasiLinearDAE(Model):
             function = self._trace("leading", given, faults)
             if function is None:
                 return
-            if function.ndim <= 1 and max(function.shape) == n == rows:
+            if function.ndim <= 1 and function.shape[0] * function.shape[1] == n == rows:
                 if function.traced:
                     # zeros become structural: an algebraic equation is one whose row is empty
                     function = ModelFunction("leading", (n, n), 2, ca.sparsify(ca.diag(ca.vec(function.sx))))

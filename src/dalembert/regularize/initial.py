@@ -96,22 +96,39 @@ def consistent_initial_values(
     if not np.isfinite(t0):
         raise ModelError(f"the start time is {t0}")
     try:
-        if initial_conditions is not None:
-            if not model.mechanical:
-                raise OptionError("initial_conditions are for EquationsOfMotion; give x0 for other models")
-            from dalembert.regularize.conditions import solve_conditions
-
-            found = solve_conditions(model, t0, start, initial_conditions, rtol, atol)
-            corrected = max(_relative_change(start[kind], found[kind]) for kind in ("p", "v"))
-            mode = "trust" if mode == "trust" else "correct"
-            initial = _start(
-                model, t0, found, {kind: np.ones(v.size, bool) for kind, v in found.items()}, mode, rtol, atol
-            )
-            return InitialValues(t0, initial.values, corrected, initial.unique)
-        return _start(model, t0, start, known, mode, rtol, atol)
+        with np.errstate(all="ignore"):  # what is not finite is looked for, and named
+            return _complete(model, t0, start, known, mode, initial_conditions, rtol, atol)
+    except np.linalg.LinAlgError as error:
+        raise InconsistentInitialValues(
+            f"start values cannot be found at t = {t0:.9g}: numbers of the model, or of the start values, are too "
+            f"large or too small to be computed with ({error}); give it other units"
+        ) from error
     except StepRefused as refusal:
         message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {refusal}"
         raise FunctionFailed(message) from refusal
+
+
+def _complete(
+    model: Model,
+    t0: float,
+    start: dict,
+    known: dict,
+    mode: str,
+    initial_conditions: Callable[[Any], Any] | None,
+    rtol: float,
+    atol: float,
+) -> InitialValues:
+    if initial_conditions is not None:
+        if not model.mechanical:
+            raise OptionError("initial_conditions are for EquationsOfMotion; give x0 for other models")
+        from dalembert.regularize.conditions import solve_conditions
+
+        found = solve_conditions(model, t0, start, initial_conditions, rtol, atol)
+        corrected = max(_relative_change(start[kind], found[kind]) for kind in ("p", "v"))
+        mode = "trust" if mode == "trust" else "correct"
+        initial = _start(model, t0, found, {kind: np.ones(v.size, bool) for kind, v in found.items()}, mode, rtol, atol)
+        return InitialValues(t0, initial.values, corrected, initial.unique)
+    return _start(model, t0, start, known, mode, rtol, atol)
 
 
 def _start(model: Model, t0: float, start: dict, known: dict, mode: str, rtol: float, atol: float) -> InitialValues:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -57,20 +57,10 @@ def implicit_start(
     numbers = lambda x, dx: evaluated(function, t, x, dx, theta)  # noqa: E731
     _, _, F_dx, _, pattern = numbers(x0, dx0)
     differential = np.any(pattern, axis=0)
-    worst = None
-    for way in _ways(differential, F_dx) if mode != "trust" else [Directions(np.zeros(0, int), np.zeros((n, 0)))]:
-        for guess in way.guesses(lambda x: _algebraic(numbers, x, dx0), x0):
-            try:
-                x, dx, worst = solve_with_derivatives(numbers, guess, dx0, way.basis)
-            except DalembertError:
-                if guess is x0:
-                    raise
-                continue
-            if worst is None:
-                break
-        if worst is None:
-            break
-    else:
+    nowhere = Directions(np.zeros(0, int), np.zeros((n, 0)))
+    ways = _ways(differential, F_dx) if mode != "trust" else [nowhere]
+    x, dx, worst = first_solution(numbers, x0, dx0, ways)
+    if worst is not None:
         F = numbers(x0, dx)[0]
         raise InconsistentInitialValues(
             f"no derivatives x' were found that satisfy the equations at t = {t:.9g}: equation {worst + 1} keeps a "
@@ -81,6 +71,21 @@ def implicit_start(
         check_unchanged(model.names("dx"), "dx0", dx0, np.where(known, dx, dx0), t=t, mode=mode, rtol=rtol, atol=atol)
     tell_of_unknowns(model.names("x"), x0, x, differential, t)
     return x, dx
+
+
+def first_solution(numbers, x0: np.ndarray, dx0: np.ndarray, ways: Iterable[Directions]):
+    """What `solve_with_derivatives` finds when x moves in the first of these ways in which there is a solution."""
+    for way in ways:
+        for guess in way.guesses(lambda x: _algebraic(numbers, x, dx0), x0):
+            try:
+                found = solve_with_derivatives(numbers, guess, dx0, way.basis)
+            except DalembertError:
+                if guess is x0:
+                    raise
+                continue
+            if found[2] is None:
+                return found
+    return found
 
 
 def _ways(differential: np.ndarray, F_dx: np.ndarray) -> Iterator[Directions]:
@@ -138,7 +143,7 @@ def solve_with_derivatives(numbers, x0: np.ndarray, dx0: np.ndarray, basis: np.n
             return x, dx, None
         if len(b) == len(scale) and iteration > PATIENCE and np.abs(step).max() == 0.0:
             break  # what is left cannot be met
-    return x, dx, int(np.argmax((np.abs(b) / equilibrated(A)[1])[:n]))
+    return x, dx, int(np.argmax((np.abs(b) / equilibrated(A)[1])[: len(numbers(x, dx)[0])]))
 
 
 def evaluated(function: Callable, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:

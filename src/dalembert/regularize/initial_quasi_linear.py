@@ -11,9 +11,9 @@ from dalembert.model import QuasiLinearDAE
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.kinematics import first, jacobian
 from dalembert.regularize.directions import Directions
-from dalembert.regularize.initial_implicit import evaluated, of_residual, solve_with_derivatives
+from dalembert.regularize.initial_implicit import evaluated, first_solution, of_residual, solve_with_derivatives
 from dalembert.regularize.judgement import check_unchanged, tell_of_unknowns
-from dalembert.regularize.newton import equilibrated, left_null_space, minimum_norm_step, nearest_solution
+from dalembert.regularize.newton import RANK, equilibrated, left_null_space, minimum_norm_step, nearest_solution
 from dalembert.regularize.pencil import is_regular, pencil_index
 
 #: of the algebraic equations, where the leading matrix depends on x
@@ -36,14 +36,21 @@ def quasi_linear_start(
     (function, null_space), theta = _function(model), model.theta(t)
     E = _leading(function, t, x0, theta)
     N, kernel = null_space(E)
-    x = x0
-    for _ in range(REPETITIONS if mode != "trust" else 0):
-        found = _algebraic(model, function, t, theta, x, N, kernel)
-        moved, x, last = found is not x, found, E
-        E = _leading(function, t, x, theta) if moved else E
-        if np.array_equal(E, last):
-            break
-        N, kernel = null_space(E)  # which combinations contain no derivative depends on x
+    x = None
+    if mode != "trust" and leading_varies(model) and traced(model):
+        x = _with_varying_leading(model, t, x0, theta, function)
+    if x is not None:
+        E = _leading(function, t, x, theta)
+        N, kernel = null_space(E)
+    else:
+        x = x0
+        for _ in range(REPETITIONS if mode != "trust" else 0):
+            found = _algebraic(model, function, t, theta, x, N, kernel)
+            moved, x, last = found is not x, found, E
+            E = _leading(function, t, x, theta) if moved else E
+            if np.array_equal(E, last):
+                break
+            N, kernel = null_space(E)
     x_dot, index = _rates(function, t, x, theta, N, kernel)
     if leading_varies(model):
         index = None  # E x' has derivatives by x, too
@@ -88,10 +95,9 @@ def _with_hidden(
 
     Both are left as they are if nothing is found.
     """
-    graph = model.graph
     n = len(x)
     square = model.n_differential + model.n_constraints == n
-    if not square or n > LARGEST or not all(function.traced for function in graph.functions.values()):
+    if not square or n > LARGEST or not traced(model):
         return x, x_dot
     _, F_x, F_dx, _, _ = as_implicit(model, t, x, x_dot, theta)
     index = pencil_index(-F_dx, F_x)
@@ -116,6 +122,28 @@ def as_implicit(model: QuasiLinearDAE, t: float, x: np.ndarray, dx: np.ndarray, 
         return of_residual(graph, ca.vertcat(*rows))
 
     return evaluated(model.kept.get(IMPLICIT, None, make), t, x, dx, theta)
+
+
+def _with_varying_leading(
+    model: QuasiLinearDAE, t: float, x0: np.ndarray, theta: np.ndarray, function: PointFunction
+) -> np.ndarray | None:
+    """x where E depends on it: which combinations of equations are algebraic changes with x, and so do their values."""
+    E, k, *_ = function(t, {"x": x0}, theta)
+    x_dot = np.linalg.lstsq(E, k.ravel(), rcond=RANK)[0]
+    try:
+        x, _, worst = first_solution(
+            lambda x, dx: as_implicit(model, t, x, dx, theta),
+            x0,
+            x_dot,
+            (Directions.kernel(E), Directions.all(len(x0))),
+        )
+    except DalembertError:
+        return None
+    return x if worst is None else None
+
+
+def traced(model: QuasiLinearDAE) -> bool:
+    return all(function.traced for function in model.graph.functions.values())
 
 
 def _leading(function: PointFunction, t: float, x: np.ndarray, theta: np.ndarray) -> np.ndarray:
