@@ -172,32 +172,33 @@ class Model(Shared):
         more = tuple(k for k in self.readable_kinds if k in self.graph.vectors and k not in kinds)
         symbols = self.graph.symbols((*kinds, *more), hidden)
         traced = trace(role, function, symbols, lambda: self.graph.sample_points(kinds, hidden, rates), faults)
-        if traced is not None and traced.traced:
-            self._must_not_depend(role, function, traced.sx, more, hidden, faults)
+        if traced is not None and traced.traced and self._depends(role, function, traced.sx, more, hidden, faults):
+            return None
         if traced is not None and traced.traced and contains_nan(traced.sx):
             faults.append(
                 f"{describe(role, function)}: contains a constant that is NaN or infinite; check the numbers in it"
             )
         return traced
 
-    def _must_not_depend(
+    def _depends(
         self, role: str, function: Any, value: ca.SX, kinds: Iterable[str], hidden: Mapping[str, str], faults: list[str]
-    ) -> None:
-        """What a function was shown and must not contain does not occur in its value."""
+    ) -> bool:
+        """Whether what a function was shown and must not contain occurs in its value; each is a fault."""
         graph = self.graph
         forbidden = [(name, graph.symbol[kind][i]) for kind in kinds for i, name in enumerate(graph.names(kind))]
         if not FUNCTIONS[role].input_rates:
             forbidden += [(f"{name}_dot", graph.du[i]) for i, name in enumerate(graph.inputs)]
         if not forbidden:
-            return
+            return False
         pattern = ca.jacobian_sparsity(ca.densify(ca.vec(value)), ca.vertcat(*(symbol for _, symbol in forbidden)))
         rows = dict(zip(pattern.get_triplet()[1], pattern.get_triplet()[0], strict=True))
         for column in sorted(rows):
             name = forbidden[column][0]
             faults.append(
-                f"{describe(role, function)}: value {rows[column] + 1} contains '{name}', which cannot be used here: "
-                f"{hidden[name]}"
+                f"{describe(role, function)}: '{name}' cannot be used here: {hidden[name]} (value {rows[column] + 1} "
+                "of the result contains it)"
             )
+        return bool(rows)
 
     # -- parameters and inputs -------------------------------------------------------------------------------------
 
@@ -381,7 +382,7 @@ def wrong_name(name: Any) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
-        return "it contains half of a pair of characters (a lone surrogate), which cannot be written"
+        return "names must not contain half of a pair of characters (a lone surrogate): that cannot be written"
     return ""
 
 

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model.base import Model, check_names
+from dalembert.model.base import Model, check_names, wrong_name
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe, shown
 from dalembert.model.structure import Structure, broken_promises, find_structure
 from dalembert.model.vocabulary import FUNCTIONS, LEVELS, MECHANICAL, VOCABULARY, equation_name
@@ -119,7 +119,7 @@ class EquationsOfMotion(Model):
             with contextlib.suppress(Exception):  # what is wrong with it `check_names` says
                 p = tuple(p)  # it is read twice
         if v is None:
-            v = [f"{n}_dot" for n in p] if isinstance(p, tuple) else ()
+            v = [f"{n}_dot" for n in p if not wrong_name(n)] if isinstance(p, tuple) else ()
             if kinematics is not None:
                 faults.append("v= must name the velocities when kinematics= is given, e.g. v=['wx', 'wy', 'wz']")
         self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters, inputs, discrete, faults)
