@@ -185,15 +185,17 @@ class Model(Shared):
     ) -> bool:
         """Whether what a function was shown and must not contain occurs in its value; each is a fault."""
         graph = self.graph
-        forbidden = [(name, graph.symbol[kind][i]) for kind in kinds for i, name in enumerate(graph.names(kind))]
+        names, symbols = [], ca.SX(0, 1)
+        for kind in kinds:
+            names, symbols = [*names, *graph.names(kind)], ca.vertcat(symbols, graph.symbol[kind])
         if not FUNCTIONS[role].input_rates:
-            forbidden += [(f"{name}_dot", graph.du[i]) for i, name in enumerate(graph.inputs)]
-        if not forbidden:
+            names, symbols = [*names, *(f"{name}_dot" for name in graph.inputs)], ca.vertcat(symbols, graph.du)
+        if not names or not ca.depends_on(value, symbols):
             return False
-        pattern = ca.jacobian_sparsity(ca.densify(ca.vec(value)), ca.vertcat(*(symbol for _, symbol in forbidden)))
+        pattern = ca.jacobian_sparsity(ca.densify(ca.vec(value)), symbols)
         rows = dict(zip(pattern.get_triplet()[1], pattern.get_triplet()[0], strict=True))
         for column in sorted(rows):
-            name = forbidden[column][0]
+            name = names[column]
             faults.append(
                 f"{describe(role, function)}: '{name}' cannot be used here: {hidden[name]} (value {rows[column] + 1} "
                 "of the result contains it)"
