@@ -37,7 +37,8 @@ def quasi_linear_start(
     E = _leading(function, t, x0, theta)
     N, kernel = null_space(E)
     x = None
-    if mode != "trust" and leading_varies(model) and traced(model):
+    varies = bool(N.shape[1] + model.n_constraints) and leading_varies(model)  # no matter without algebraic equations
+    if mode != "trust" and varies and traced(model):
         x = _with_varying_leading(model, t, x0, theta, function)
     if x is not None:
         E = _leading(function, t, x, theta)
@@ -52,7 +53,7 @@ def quasi_linear_start(
                 break
             N, kernel = null_space(E)
     x_dot, index = _rates(function, t, x, theta, N, kernel)
-    if leading_varies(model):
+    if varies:
         index = None  # E x' has derivatives by x, too
     if mode != "trust" and index is None:
         x, x_dot = _with_hidden(model, t, x, x_dot, theta)
