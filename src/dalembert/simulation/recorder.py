@@ -64,8 +64,16 @@ class Recorder:
         if not len(t):
             return
         t[-1] = self.shown.get(float(t[-1]), t[-1])
+        self._add(t, h, c)
         self.x, self.reached = c[-1, 0], float(t[-1])
         self.steps += len(t)
+
+    @property
+    def last(self) -> float:
+        """The end of the last step that was kept."""
+        return float(self._chunks[-1][0][-1]) if self._chunks else self.reached
+
+    def _add(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
         c = self.sampling.kept(self.segment.in_whole(c, self.form.n))
         if self.dense:
             self._chunks.append((t, h, c))
