@@ -14,6 +14,7 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, OptionError, SimulationError
 from dalembert.model import Model
+from dalembert.model.functions import said
 from dalembert.regularize.form import Form
 from dalembert.solvers.attempts import N_COLUMNS, new_trace, take_attempts
 from dalembert.solvers.buffer import collect, new_buffer
@@ -280,7 +281,7 @@ class KernelStepper:
                 continue
             if isinstance(error, SimulationError) or not isinstance(error, Exception):  # Ctrl-C, exit
                 return error
-            return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {self.t:.9g}")
+            return FunctionFailed(f"a model function raised {said(error)} near t = {self.t:.9g}")
         return None
 
     def refusal(self) -> str | None:
