@@ -69,6 +69,7 @@ _HOME = {
     "UntraceableWarning": "errors",
     "InitialValuesCorrected": "errors",
     "StepMissedTolerance": "errors",
+    "CacheNotTrusted": "errors",
 }
 _ROOMS = ("problems", "studies")
 
