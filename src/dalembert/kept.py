@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from dalembert.locks import renewed
+from dalembert.locks import begin, end, renewed
 
 T = TypeVar("T")
 
@@ -45,18 +45,22 @@ class Kept:
 
     def get(self, slot: Slot[T], key: Hashable, make: Callable[[], T]) -> T:
         """What is kept under the key; otherwise it is made, in one thread only."""
-        with self.lock:
-            entries = self._entries.get(slot)
-            if entries is None:
-                entries = self._entries[slot] = OrderedDict()
-            if key in entries:
-                entries.move_to_end(key)
-                return entries[key]
-            made = make()  # may ask this store for other things
-            entries[key] = made
-            while len(entries) > slot.most:
-                entries.popitem(last=False)
-            return made
+        try:
+            begin()
+            with self.lock:
+                entries = self._entries.get(slot)
+                if entries is None:
+                    entries = self._entries[slot] = OrderedDict()
+                if key in entries:
+                    entries.move_to_end(key)
+                    return entries[key]
+                made = make()  # may ask this store for other things
+                entries[key] = made
+                while len(entries) > slot.most:
+                    entries.popitem(last=False)
+                return made
+        finally:
+            end()
 
     def keys(self, slot: Slot) -> list[Hashable]:
         """The keys of a slot, the one used longest ago first."""

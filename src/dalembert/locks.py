@@ -1,35 +1,47 @@
 """Locks that do not outlive a fork.
 
 A forked process has one thread. What the others were doing stays as it was at that moment, half done, and locks that
-they held would stay locked for ever. There are two ways out, and each lock takes one of them:
+they held, those inside of libraries too, would stay locked for ever. So whoever forks waits until the others are at a
+point where they can be left:
 
-- Whoever forks waits until others are done. That is for what cannot be left half done: LLVM's and numba's state, and
-  modules that are being imported. These locks are *held* over the fork; nobody who has one of them waits for anything
-  that the forking thread may have.
-- The child begins with a new lock. That is for what may take long and may need anything, the preparation of a model,
-  say: what such a lock guards has to be put in its place by a single assignment, when it is whole.
+- Nobody else is *preparing*: building a model, simulating, with the exception of the time within a kernel, which runs
+  on memory of its own (`away`). CasADi has locks inside that cannot be reached from here.
+- numba's and LLVM's locks and those that are `held` are taken: nobody who has one waits for what the forking thread may
+  have. No module of ours, or that we need, is half imported.
 
-A thread that forks while it has a lock itself still has it in the child, and gives it back there.
+For how long: a preparation, a kernel to be compiled, `PATIENCE` at most. Then, or where the forking thread itself is in
+the middle of something for which another one may be waiting, the fork goes on as it is. In the child all locks begin
+anew. A thread that forks while it has one, within a user's function, say, still has it in the child, and gives it back
+there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib._bootstrap as _imports
 import os
 import sys
 import threading
 import time
 import weakref
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
-PATIENCE = 120.0  # seconds that a fork may wait for others; the longest kernel takes a good part of a minute
+F = TypeVar("F", bound=Callable)
+
+PATIENCE = 60.0  # seconds that a fork may wait for others; the longest kernel takes a good part of a minute
+_SHORT = 2.0  # where another thread may be waiting for this one
 
 _new: weakref.WeakSet = weakref.WeakSet()  # locks that begin anew in a child
 _held: list[Any] = []  # locks that are held over a fork, in the order in which they are taken
-_over_fork = threading.local()  # .taken: what this thread took for its fork
 #: packages of which a module that is half imported would be missed in the child
 _NEEDED = {"dalembert", "numba", "llvmlite", "casadi", "numpy", "scipy"}
+
+_busy: dict[int, int] = {}  # threads that prepare something: how deep they are in it
+_forking: int | None = None  # the thread that is going to fork
+_fork = threading.RLock()  # one at a time
+_taken: list[Any] = []  # what it took
 
 
 def renewed(lock: Any) -> Any:
@@ -47,36 +59,107 @@ def held(lock: Any) -> Any:
     return lock
 
 
-def _foreign() -> list[Any]:
-    """Locks of libraries, as far as these are loaded: numba's while it compiles, LLVM's for each call."""
-    found = []
-    for module, path in (
-        ("numba.core.compiler_lock", ("global_compiler_lock", "_lock")),
-        ("llvmlite.binding.ffi", ("lib", "_lock", "_lock")),
-    ):
-        lock: Any = sys.modules.get(module)
-        for name in path:
-            # of an object that hands names on to a library, only what it has itself
-            lock = None if lock is None else _attribute(lock, name)
-        found.append(lock)
-    return found
+def begin() -> None:
+    """This thread is going to prepare something; to be followed by `end`. Waits while another thread forks.
 
-
-def _attribute(value: Any, name: str) -> Any:
-    with contextlib.suppress(AttributeError):
-        return vars(value)[name] if isinstance(value, type(sys)) else object.__getattribute__(value, name)
-    return None
-
-
-def _importing() -> list[str]:
-    """Modules that other threads are importing and that a child would need."""
+    Whoever wants a lock that others keep while they prepare something begins before, not after.
+    """
     me = threading.get_ident()
-    names = []
-    for name, reference in list(getattr(_imports, "_module_locks", {}).items()):
-        lock = reference()
-        if lock is not None and getattr(lock, "owner", None) not in (None, me) and name.split(".")[0] in _NEEDED:
-            names.append(name)
-    return names
+    depth = _busy.get(me, 0)
+    _busy[me] = depth + 1
+    # first the one, then the other, and whoever forks does it the other way round: one of the two notices
+    while _forking is not None and _forking != me and not depth:
+        _busy.pop(me, None)
+        time.sleep(0.001)
+        _busy[me] = 1
+
+
+def end() -> None:
+    me = threading.get_ident()
+    depth = _busy.get(me, 1) - 1
+    if depth:
+        _busy[me] = depth
+    else:
+        _busy.pop(me, None)
+
+
+def preparing(function: F) -> F:
+    """For functions during which others have to wait with a fork."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        try:
+            begin()
+            return function(*args, **options)
+        finally:
+            end()
+
+    return wrapped
+
+
+@contextlib.contextmanager
+def away() -> Iterator[None]:
+    """Let others fork meanwhile, from the outermost function that is `preparing`; nothing happens in an inner one."""
+    me = threading.get_ident()
+    if _busy.get(me) != 1:
+        yield
+        return
+    end()
+    try:
+        yield
+    finally:
+        begin()
+
+
+# -- forking -------------------------------------------------------------------------------------------------------
+
+
+def _before() -> None:
+    global _forking
+    start = time.monotonic()
+    me = threading.get_ident()
+    while not _fork.acquire(timeout=0.01):
+        if time.monotonic() - start > PATIENCE:
+            return
+    _forking = me
+    # another thread may wait for a lock of this one if it forks in the middle of a preparation
+    end = start + (_SHORT if me in _busy else PATIENCE)
+    while time.monotonic() < end:
+        if _importing() or any(thread != me for thread in list(_busy)):
+            time.sleep(0.001)
+            continue
+        compiler, llvm = _foreign()
+        taken = _take([lock for lock in (compiler, *_held, llvm) if lock is not None], end)
+        # with the locks taken an import could get no further: if one has begun meanwhile, it goes first
+        if taken is not None and not _importing():
+            _taken[:] = taken
+            return
+        _give_back(taken or [])
+
+
+def _in_parent() -> None:
+    global _forking
+    if _forking == threading.get_ident():
+        _give_back(_taken)
+        _forking = None
+        _fork.release()
+
+
+def _in_child() -> None:
+    global _forking
+    me = threading.get_ident()
+    if _forking == me:
+        _give_back(_taken)
+        _fork.release()
+    _taken.clear()
+    _forking = None
+    for thread in [thread for thread in _busy if thread != me]:
+        del _busy[thread]
+    # whoever waited for one of these, or had it in spite of our patience, is gone
+    for lock in [_fork, *_new, *_held, *_foreign()]:
+        if lock is not None and not _is_mine(lock):
+            lock._at_fork_reinit()
+    _forget_imports()
 
 
 def _take(locks: list[Any], end: float) -> list[Any] | None:
@@ -98,42 +181,40 @@ def _give_back(taken: list[Any]) -> None:
         taken.pop().release()
 
 
-def _before() -> None:
-    end = time.monotonic() + PATIENCE
-    _over_fork.taken = []
-    while time.monotonic() < end:
-        if _importing():
-            time.sleep(0.005)
-            continue
-        compiler, llvm = _foreign()
-        locks = [lock for lock in (compiler, *_held, llvm) if lock is not None]
-        # with the locks taken an import could get no further: if one has begun meanwhile, it goes first
-        taken = _take(locks, end)
-        if taken is not None and not _importing():
-            _over_fork.taken = taken
-            return
-        _give_back(taken or [])
-
-
-def _in_parent() -> None:
-    _give_back(_over_fork.__dict__.pop("taken", []))
-
-
-def _in_child() -> None:
-    _give_back(_over_fork.__dict__.pop("taken", []))
-    # whoever waited for one of these, or had it in spite of our patience, is gone
-    for lock in [*_new, *_held, *_foreign()]:
-        if lock is not None and not _is_mine(lock):
-            lock._at_fork_reinit()
-    _forget_imports()
-
-
 def _is_mine(lock: Any) -> bool:
     """Whether the forking thread, the only one here, has the lock and will give it back."""
     return isinstance(lock, _RLOCK) and lock._is_owned()
 
 
 _RLOCK = type(threading.RLock())
+
+
+def _foreign() -> tuple[Any, Any]:
+    """Locks of libraries, as far as these are loaded: numba's while it compiles, LLVM's for each call."""
+    compiler = _part("numba.core.compiler_lock", "global_compiler_lock", "_lock")
+    return compiler, _part("llvmlite.binding.ffi", "lib", "_lock", "_lock")
+
+
+def _part(module: str, *names: str) -> Any:
+    """What is found under these names, one in the other; None if a library has it no more, or not yet."""
+    found: Any = vars(sys.modules[module]).get(names[0]) if module in sys.modules else None
+    for name in names[1:]:
+        try:
+            found = object.__getattribute__(found, name)  # its own, not what it hands on to the library
+        except AttributeError:
+            return None
+    return found
+
+
+def _importing() -> list[str]:
+    """Modules that other threads are importing and that a child would need."""
+    me = threading.get_ident()
+    names = []
+    for name, reference in list(getattr(_imports, "_module_locks", {}).items()):
+        lock = reference()
+        if lock is not None and getattr(lock, "owner", None) not in (None, me) and name.split(".")[0] in _NEEDED:
+            names.append(name)
+    return names
 
 
 def _forget_imports() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import OptionError
+from dalembert.locks import preparing
 from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
@@ -23,6 +24,7 @@ from dalembert.solvers import resolve_method
 WHOLE = (int, np.integer)
 
 
+@preparing
 def simulate(
     model: Model,
     t_span: Sequence[float],

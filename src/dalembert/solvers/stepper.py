@@ -11,6 +11,7 @@ from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, OptionError, SimulationError
+from dalembert.locks import away
 from dalembert.model import Model
 from dalembert.regularize.form import Form
 from dalembert.solvers.attempts import N_COLUMNS, new_trace, take_attempts
@@ -137,10 +138,11 @@ class KernelStepper:
         return counters(counts)
 
     def advance(self) -> int:
-        if self._monitor is None:
-            return self.take_steps()
-        with self._monitor.phase(int(Phase.STAGES)):
-            return self.take_steps()
+        with away():  # a kernel has only memory of this run
+            if self._monitor is None:
+                return self.take_steps()
+            with self._monitor.phase(int(Phase.STAGES)):
+                return self.take_steps()
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self._trace is not None:
