@@ -221,18 +221,17 @@ def _keys(found: tuple[Place, ...]) -> tuple[bytes, ...]:
                 CacheNotTrusted,
             )
         return () if key is None else (key,)
+    # at home if possible: where the entries are, other users of a shared disk are not far away
     homes = [Path(os.path.realpath(directory)) for directory in _own()]
     shelves = [*homes, *(place.path for place in found if place.writable)]
-    keys = [key for directory in shelves if (key := trust.read_key(directory / _KEY)) is not None]
-    # at home if possible: where the entries are, other users of a shared disk are not far away
-    if not any(trust.read_key(directory / _KEY) for directory in homes):
-        for directory in shelves:
-            with contextlib.suppress(OSError):
-                if any(place.path == directory for place in found) or _examine(directory, True)[0] is not None:
-                    key = trust.make_key(directory / _KEY)
-                    if key is not None:
-                        return (key, *(other for other in keys if other != key))
-    return tuple(dict.fromkeys(keys))
+    keys = {directory: trust.read_key(directory / _KEY) for directory in shelves}
+    for directory in shelves:
+        with contextlib.suppress(OSError):
+            if keys[directory] is None and _examine(directory, directory in homes)[0] is not None:
+                keys[directory] = trust.make_key(directory / _KEY)
+        if keys[directory] is not None:
+            break
+    return tuple(dict.fromkeys(key for key in keys.values() if key is not None))
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
