@@ -83,7 +83,7 @@ def end() -> None:
         _busy.pop(me, None)
 
 
-def preparing(function: F) -> F:
+def forks_wait(function: F) -> F:
     """For functions during which others have to wait with a fork."""
 
     @functools.wraps(function)
@@ -99,7 +99,7 @@ def preparing(function: F) -> F:
 
 @contextlib.contextmanager
 def away() -> Iterator[None]:
-    """Let others fork meanwhile, from the outermost function that is `preparing`; nothing happens in an inner one."""
+    """Let others fork meanwhile, from the outermost function where `forks_wait`; nothing happens in an inner one."""
     me = threading.get_ident()
     if _busy.get(me) != 1:
         yield

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.errors import ModelError
-from dalembert.locks import preparing
+from dalembert.locks import forks_wait
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
 
@@ -42,7 +42,7 @@ class ImplicitDAE(Model):
     linear_in_rates = False
     n_constraints = 0
 
-    @preparing
+    @forks_wait
     def __init__(
         self,
         x: Sequence[str],
