@@ -45,8 +45,8 @@ class Kept:
 
     def get(self, slot: Slot[T], key: Hashable, make: Callable[[], T]) -> T:
         """What is kept under the key; otherwise it is made, in one thread only."""
+        begin()
         try:
-            begin()
             with self.lock:
                 entries = self._entries.get(slot)
                 if entries is None:

@@ -5,7 +5,8 @@ they held, those inside of libraries too, would stay locked for ever. So whoever
 point where they can be left:
 
 - Nobody else is *preparing*: building a model, simulating, with the exception of the time within a kernel, which runs
-  on memory of its own (`away`). CasADi has locks inside that cannot be reached from here.
+  on memory of its own (`away`). CasADi has locks inside that cannot be reached from here. One thread at a time prepares
+  something anyway: CasADi lets go of the GIL, but two threads that drop expressions at once can crash in it.
 - numba's and LLVM's locks and those that are `held` are taken: nobody who has one waits for what the forking thread may
   have. No module of ours, or that we need, is half imported.
 
@@ -38,10 +39,9 @@ _held: list[Any] = []  # locks that are held over a fork, in the order in which 
 #: packages of which a module that is half imported would be missed in the child
 _NEEDED = {"dalembert", "numba", "llvmlite", "casadi", "numpy", "scipy"}
 
-_busy: dict[int, int] = {}  # threads that prepare something: how deep they are in it
-_forking: int | None = None  # the thread that is going to fork
-_fork = threading.RLock()  # one at a time
-_taken: list[Any] = []  # what it took
+_symbols = threading.RLock()  # of the one who prepares something
+_depth = 0  # how deep it is in it
+_over_fork = threading.local()  # .taken: what this thread took for its fork
 
 
 def renewed(lock: Any) -> Any:
@@ -60,27 +60,19 @@ def held(lock: Any) -> Any:
 
 
 def begin() -> None:
-    """This thread is going to prepare something; to be followed by `end`. Waits while another thread forks.
+    """This thread is going to prepare something; to be followed by `end`. Waits while another does, or forks.
 
     Whoever wants a lock that others keep while they prepare something begins before, not after.
     """
-    me = threading.get_ident()
-    depth = _busy.get(me, 0)
-    _busy[me] = depth + 1
-    # first the one, then the other, and whoever forks does it the other way round: one of the two notices
-    while _forking is not None and _forking != me and not depth:
-        _busy.pop(me, None)
-        time.sleep(0.001)
-        _busy[me] = 1
+    global _depth
+    _symbols.acquire()
+    _depth += 1
 
 
 def end() -> None:
-    me = threading.get_ident()
-    depth = _busy.get(me, 1) - 1
-    if depth:
-        _busy[me] = depth
-    else:
-        _busy.pop(me, None)
+    global _depth
+    _depth -= 1
+    _symbols.release()
 
 
 def forks_wait(function: F) -> F:
@@ -88,8 +80,8 @@ def forks_wait(function: F) -> F:
 
     @functools.wraps(function)
     def wrapped(*args: Any, **options: Any) -> Any:
+        begin()
         try:
-            begin()
             return function(*args, **options)
         finally:
             end()
@@ -100,8 +92,7 @@ def forks_wait(function: F) -> F:
 @contextlib.contextmanager
 def away() -> Iterator[None]:
     """Let others fork meanwhile, from the outermost function where `forks_wait`; nothing happens in an inner one."""
-    me = threading.get_ident()
-    if _busy.get(me) != 1:
+    if not _symbols._is_owned() or _depth != 1:
         yield
         return
     end()
@@ -115,48 +106,33 @@ def away() -> Iterator[None]:
 
 
 def _before() -> None:
-    global _forking
-    start = time.monotonic()
-    me = threading.get_ident()
-    while not _fork.acquire(timeout=0.01):
-        if time.monotonic() - start > PATIENCE:
-            return
-    _forking = me
     # another thread may wait for a lock of this one if it forks in the middle of a preparation
-    end = start + (_SHORT if me in _busy else PATIENCE)
-    while time.monotonic() < end:
-        if _importing() or any(thread != me for thread in list(_busy)):
+    deadline = time.monotonic() + (_SHORT if _symbols._is_owned() else PATIENCE)
+    _over_fork.taken = []
+    while time.monotonic() < deadline:
+        if _importing():
             time.sleep(0.001)
             continue
-        compiler, llvm = _foreign()
-        taken = _take([lock for lock in (compiler, *_held, llvm) if lock is not None], end)
+        locks = [_symbols, *_foreign()[:1], *_held, *_foreign()[1:]]
+        taken = _take([lock for lock in locks if lock is not None], deadline)
         # with the locks taken an import could get no further: if one has begun meanwhile, it goes first
         if taken is not None and not _importing():
-            _taken[:] = taken
+            _over_fork.taken = taken
             return
         _give_back(taken or [])
 
 
 def _in_parent() -> None:
-    global _forking
-    if _forking == threading.get_ident():
-        _give_back(_taken)
-        _forking = None
-        _fork.release()
+    _give_back(_over_fork.__dict__.pop("taken", []))
 
 
 def _in_child() -> None:
-    global _forking
-    me = threading.get_ident()
-    if _forking == me:
-        _give_back(_taken)
-        _fork.release()
-    _taken.clear()
-    _forking = None
-    for thread in [thread for thread in _busy if thread != me]:
-        del _busy[thread]
+    global _depth
+    _give_back(_over_fork.__dict__.pop("taken", []))
+    if not _symbols._is_owned():
+        _depth = 0
     # whoever waited for one of these, or had it in spite of our patience, is gone
-    for lock in [_fork, *_new, *_held, *_foreign()]:
+    for lock in [_symbols, *_new, *_held, *_foreign()]:
         if lock is not None and not _is_mine(lock):
             lock._at_fork_reinit()
     _forget_imports()
