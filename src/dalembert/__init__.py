@@ -75,6 +75,7 @@ _HOME = {
     "FileMissing": "errors",
     "NotKept": "errors",
     "CheckpointFailed": "errors",
+    "CacheNotTrusted": "errors",
 }
 _ROOMS = ("problems", "studies")
 

@@ -120,6 +120,10 @@ class StepMissedTolerance(UserWarning):
     """Steps of the smallest size that the user allows were accepted although their error was too large."""
 
 
+class CacheNotTrusted(UserWarning):
+    """The directory of compiled code is not the user's alone, and therefore not used."""
+
+
 def warn_user(message: str | Warning, category: type[Warning]) -> None:
     """Warn at the line of the user's code that called into the package, however deep inside this happens.
 

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.locks import forks_wait
 from dalembert.model.base import Model, check_names, wrong_name
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe, shown
 from dalembert.model.structure import Structure, broken_promises, find_structure
@@ -86,6 +87,7 @@ class EquationsOfMotion(Model):
     mechanical = True
     restart_mode = "trust"
 
+    @forks_wait
     def __init__(
         self,
         p: Sequence[str],

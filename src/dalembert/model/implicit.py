@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.locks import forks_wait
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
 
@@ -42,6 +43,7 @@ class ImplicitDAE(Model):
     linear_in_rates = False
     n_constraints = 0
 
+    @forks_wait
     def __init__(
         self,
         x: Sequence[str],

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.locks import forks_wait
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
 from dalembert.model.travel import carried
@@ -59,6 +60,7 @@ class QuasiLinearDAE(Model):
     residual_levels = ("constraints",)
     own_formulation = "quasi-linear"
 
+    @forks_wait
     def __init__(
         self,
         x: Sequence[str],

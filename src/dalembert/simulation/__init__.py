@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import OptionError
+from dalembert.locks import forks_wait
 from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
@@ -25,6 +26,7 @@ from dalembert.solvers import resolve_method
 WHOLE = (int, np.integer)
 
 
+@forks_wait
 def simulate(
     model: Model,
     t_span: Sequence[float],

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import SimulationError
+from dalembert.locks import away
 from dalembert.model import Model
 from dalembert.model.event import Event
 from dalembert.model.functions import said
@@ -128,7 +129,8 @@ class Actions:
                 continue
             by = f"the action of event '{event.name}'"
             try:
-                answer = event.action(state.namespace())
+                with away():  # it may wait for another thread that simulates, too
+                    answer = event.action(state.namespace())
             except Exception as error:
                 raise SimulationError(f"{by} raised {said(error)} at t = {state.t:.9g}") from error
             if not isinstance(answer, Transition):

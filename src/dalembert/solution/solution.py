@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DalembertError, OptionError, SimulationError
+from dalembert.locks import renewed
 from dalembert.model import Model
 from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
 from dalembert.solution.events import EventLog
@@ -32,7 +33,7 @@ NEEDED = {level: FUNCTIONS[function].reads for level, function in RESIDUALS.item
 #: the vectors whose equations are the rows of a residual, where constraints can be released
 ROWS = {"position": ("s", "lam"), "velocity": ("lam", "mu"), "acceleration": ("lam", "mu")}
 
-_COMPLETING = threading.RLock()
+_COMPLETING = renewed(threading.RLock())
 
 
 class Solution(StateView):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
 from dalembert.errors import ModelError, NotKept
+from dalembert.kept import computed
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VISIBLE
 
@@ -57,7 +57,7 @@ class StateView:
         self._slices = dict(slices)
         self._names = {kind: tuple(ns) for kind, ns in names.items()}
 
-    @cached_property
+    @computed
     def _columns(self) -> dict[str, int]:
         """Where each variable stands in x."""
         return {

@@ -13,6 +13,7 @@ from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, OptionError, SimulationError
+from dalembert.locks import away
 from dalembert.model import Model
 from dalembert.model.functions import said
 from dalembert.regularize.form import Form
@@ -159,9 +160,12 @@ class KernelStepper:
 
     def _measured(self) -> int:
         """Let the kernel work, and look at the time that its steps take."""
-        before, begun = int(self.counts[Count.STEPS]), time.perf_counter()
-        reason = in_background(self._work, self.stop) if self._takes_long() else self._work()
-        self._pace = (time.perf_counter() - begun) / max(int(self.counts[Count.STEPS]) - before, 1)
+        before = int(self.counts[Count.STEPS])
+        with away():  # a kernel has only memory of this run
+            begun = time.perf_counter()
+            reason = in_background(self._work, self.stop) if self._takes_long() else self._work()
+            seconds = time.perf_counter() - begun
+        self._pace = seconds / max(int(self.counts[Count.STEPS]) - before, 1)
         return reason
 
     def _work(self) -> int:
