@@ -10,9 +10,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
 from dalembert.kept import Kept, Slot
-from dalembert.model.functions import ModelFunction, describe, numbers_of, trace
+from dalembert.model.functions import ModelFunction, describe, trace
 from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.namespace import explain_unknown
@@ -315,7 +316,7 @@ class Model(Shared):
 def _mapping(what: str, given: Any, faults: list[str]) -> dict[Any, Any]:
     if given is None or isinstance(given, Mapping):
         return dict(given or ())
-    faults.append(f"{what}={given!r}: give a mapping of names to values, e.g. {what}={{'m': 1.0}}")
+    faults.append(f"{what}={shown(given)}: give a mapping of names to values, e.g. {what}={{'m': 1.0}}")
     return {}
 
 
@@ -352,12 +353,13 @@ def _parameter_values(
             )
             continue
         try:
-            value = numbers_of(given)
-        except (TypeError, ValueError):
-            faults.append(f"parameter '{name}' = {given!r} is not a number or an array of numbers")
+            value = reals(given)
+        except NoNumber as reason:
+            why = "is not a number or an array of numbers" if "not an array" in str(reason) else reason
+            faults.append(f"parameter '{name}' = {shown(given)} {why}")
             continue
         if not np.isfinite(value).all():
-            faults.append(f"parameter '{name}' = {given!r} is not finite")
+            faults.append(f"parameter '{name}' = {shown(given)} is not finite")
             continue
         values[name] = value
     return values
@@ -373,13 +375,13 @@ def _discrete_values(given: Mapping[str, Any], reserved: frozenset[str], faults:
             faults.append(f"discrete variable '{name}': this name is reserved; choose another, e.g. '{name}_'")
             continue
         try:
-            number = numbers_of(value)
-        except (TypeError, ValueError):
-            number = np.zeros(0)
-        if number.ndim or not np.isfinite(number).all():
-            faults.append(f"discrete variable '{name}' = {value!r} must be a finite number")
+            number = real(value, flags=True)
+        except NoNumber:
+            number = np.nan
+        if not np.isfinite(number):
+            faults.append(f"discrete variable '{name}' = {shown(value)} must be a finite number")
             continue
-        values[name] = float(number)
+        values[name] = number
     return values
 
 

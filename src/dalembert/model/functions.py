@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import UntraceableError, UntraceableWarning, warn_user
 from dalembert.model.expression import to_sx
 from dalembert.model.namespace import Namespace, UnknownName
@@ -60,17 +61,11 @@ def numbers_of(value: Any) -> np.ndarray:
     """A float array of what a user's function returned. NumPy alone would take None for NaN, and text for numbers."""
     if value is None:
         raise TypeError("it returned None; is a `return` missing?")
-    array = np.asarray(value)
-    if array.dtype.kind == "O" and not any(isinstance(item, str | bytes | dict | None) for item in array.flat):
-        array = array.astype(float)
-    if array.dtype.kind not in "buif":
-        raise TypeError(f"it returned {_shortened(value)}; return real numbers, as a list or an array")
-    return array.astype(float)
-
-
-def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"an object of type {type(value).__name__}"
+    try:
+        return reals(value)
+    except NoNumber as reason:
+        why = "" if "is not" in str(reason) else f", which {reason}"
+        raise TypeError(f"it returned {shown(value)}{why}; return real numbers, as a list or an array") from None
 
 
 def warn_untraceable(where: str, reason: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import said, users_arithmetic, words
 from dalembert.errors import FunctionFailed, StepRefused
 from dalembert.model.functions import call_with_numbers, describe
 from dalembert.model.namespace import UnknownName
@@ -87,13 +88,14 @@ class OpaqueEvaluator:
         namespace = self.graph.numbers(may.reads, self.hidden, t, values, theta, may.input_rates)
         where = describe(function.role, function.python)
         try:
-            result = call_with_numbers(function.python, namespace)
+            with users_arithmetic():
+                result = call_with_numbers(function.python, namespace)
         except StepRefused as refusal:
-            raise StepRefused(f"{where}: {refusal}") from refusal
+            raise StepRefused(f"{where}: {words(refusal)}") from refusal
         except UnknownName as unknown:
             raise FunctionFailed(f"{where} at t = {t:.9g}: {unknown}") from None
         except Exception as error:
-            raise FunctionFailed(f"{where} raised {type(error).__name__}: {error} at t = {t:.9g}") from error
+            raise FunctionFailed(f"{where} raised {said(error)} at t = {t:.9g}") from error
         rows, columns = function.shape
         expected = (rows, columns) if function.ndim == 2 else (rows,)
         if result.shape != expected:

@@ -16,6 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import said, shown
 from dalembert.errors import InconsistentInitialValues, ModelError
 from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction
@@ -149,7 +150,7 @@ class _Problem:
 def _traced(model: EquationsOfMotion, conditions: Any) -> tuple[ca.SX, EquationsOfMotion]:
     """The conditions as a column, and the model with a graph that knows them."""
     if not callable(conditions):
-        raise ModelError(f"initial_conditions must be a function of the namespace s, not {conditions!r}")
+        raise ModelError(f"initial_conditions must be a function of the namespace s, not {shown(conditions)}")
     count = _count(model, conditions)
     events = [Event(lambda s, i=i: conditions(s)[i], name=f"initial condition {i + 1}") for i in range(count)]
     if not events:
@@ -167,5 +168,5 @@ def _count(model: EquationsOfMotion, conditions: Any) -> int:
         except Exception as error:  # symbols may be too much for it; then numbers are tried
             reason = error
     raise ModelError(
-        "initial_conditions", [f"raises {type(reason).__name__}: {reason}; it must return a list of residuals"]
+        "initial_conditions", [f"raises {said(reason)}; it must return a list of residuals"]
     )

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import NoNumber, quiet_arithmetic, real, shown, words
 from dalembert.errors import (
     FunctionFailed,
     InconsistentInitialValues,
@@ -108,12 +109,31 @@ def consistent_initial_values(
     >>> start.lam                                    # m (v² − g y) / (2 L²)
     array([4.049])
     """
-    if mode not in MODES:
-        raise OptionError(f"initial_values must be one of {', '.join(MODES)}, not {mode!r}")
+    if not isinstance(model, Model):
+        raise OptionError(f"start values need a model, not {shown(model)}")
+    if not isinstance(mode, str) or mode not in MODES:
+        raise OptionError(f"initial_values must be one of {', '.join(MODES)}, not {shown(mode)}")
     start, known = given_values(model, given)
-    t0 = float(t0)
-    if not np.isfinite(t0):
-        raise ModelError(f"the start time is {t0}")
+    t0, rtol, atol = _finite("t0", t0), _finite("rtol", rtol), _finite("atol", atol)
+    if rtol < 0 or atol < 0 or rtol + atol == 0:
+        raise OptionError(f"rtol={rtol} and atol={atol} must be positive")
+    with quiet_arithmetic():
+        return _complete(model, t0, start, known, mode, initial_conditions, rtol, atol)
+
+
+def _finite(name: str, value: Any) -> float:
+    try:
+        number = real(value)
+    except NoNumber as reason:
+        raise OptionError(f"{name}={shown(value)} {reason}") from None
+    if not np.isfinite(number):
+        raise ModelError(f"the start time is {number}" if name == "t0" else f"{name}={number} is not finite")
+    return number
+
+
+def _complete(
+    model: Model, t0: float, start: dict, known: set, mode: str, initial_conditions: Any, rtol: float, atol: float
+) -> InitialValues:
     try:
         if initial_conditions is not None:
             if not model.mechanical:
@@ -127,7 +147,7 @@ def consistent_initial_values(
             return InitialValues(t0, initial.values, corrected, initial.unique)
         return _start(model, t0, start, known, mode, rtol, atol)
     except StepRefused as refusal:
-        message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {refusal}"
+        message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {words(refusal)}"
         raise FunctionFailed(message) from refusal
 
 

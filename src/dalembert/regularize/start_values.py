@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
 from dalembert.model import Model
 from dalembert.model.namespace import explain_unknown
@@ -42,9 +43,9 @@ def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.nda
             faults.append(f"{kind}0: {explain_unknown(name, names)}")
             continue
         try:
-            number = float(value)
-        except (TypeError, ValueError):
-            faults.append(f"{kind}0['{name}'] = {value!r} is not a number")
+            number = real(value, flags=True)
+        except NoNumber as reason:
+            faults.append(f"{kind}0['{name}'] = {shown(value)} {reason}")
             continue
         if not np.isfinite(number):
             faults.append(f"{kind}0: the start value of '{name}' is {number}")
@@ -53,9 +54,9 @@ def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.nda
 
 def _from_array(kind: str, names: tuple[str, ...], given: Any, out: np.ndarray, faults: list[str]) -> None:
     try:
-        array = np.array(given, dtype=float).ravel()
-    except (TypeError, ValueError):
-        faults.append(f"{kind}0 = {given!r} is not an array of numbers")
+        array = reals(given).ravel()
+    except NoNumber as reason:
+        faults.append(f"{kind}0 = {shown(given)} {reason}")
         return
     if array.size != len(names):
         listed = f": {', '.join(names)}" if names else ""

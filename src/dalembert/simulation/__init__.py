@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import shown
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
-from dalembert.simulation.arguments import positive, time_span, tolerances_for
+from dalembert.simulation.arguments import count, positive, switch, time_span, tolerances_for
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.output import Output, Sampling
 from dalembert.simulation.task import Task
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
-
-WHOLE = (int, np.integer)
 
 
 def simulate(
@@ -125,11 +124,11 @@ def simulate(
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
     step_limit = positive("max_step", max_step) or np.inf
-    first = positive("first_step", first_step)
-    if not isinstance(max_steps, WHOLE) or max_steps < 1:
-        raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
+    first, limit = positive("first_step", first_step), count("max_steps", max_steps)
+    dense, shows = switch("dense_output", dense_output), switch("progress", progress)
+    profiled, traced = switch("profile", profile), switch("trace", trace)
     if checkpoint is not None and not isinstance(checkpoint, str | Path):
-        raise OptionError(f"checkpoint={checkpoint!r} must be a path")
+        raise OptionError(f"checkpoint={shown(checkpoint)} must be a path")
     clock = [time.perf_counter()]
     form = options.formulate(model)
     clock.append(time.perf_counter())
@@ -139,12 +138,12 @@ def simulate(
     return drive(
         Task(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
-            tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=int(max_steps),
-            events=as_events(events), sampling=sampling, dense_output=dense_output, trace=trace,
-            bar=progress_bar(t0, t1) if progress else None,
+            tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
+            events=as_events(events), sampling=sampling, dense_output=dense, trace=traced,
+            bar=progress_bar(t0, t1) if shows else None,
             checkpoint=Path(checkpoint) if checkpoint is not None else None,
         ),
-        clock if profile else None,
+        clock if profiled else None,
     )  # fmt: skip
 
 

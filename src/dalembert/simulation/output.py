@@ -9,22 +9,26 @@ References
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.checks import digits, shown
 from dalembert.errors import OptionError
 from dalembert.kept import Slot
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VOCABULARY
-from dalembert.options import Options, require
+from dalembert.options import Options, between, require
 from dalembert.regularize.form import Form
 from dalembert.simulation.arguments import output_times
 
 #: output times of one run at most
 MOST_POINTS = 100_000_000
+#: names of them: more than any model has
+MOST_COMPONENTS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -72,15 +76,19 @@ class Output(Options):
             )
         for name in ("points", "per_step"):
             count = getattr(self, name)
-            require(count is None or 0 <= count <= MOST_POINTS, f"{name}={count} must lie between 0 and {MOST_POINTS}")
+            if count is not None:
+                between(name, count, 0, MOST_POINTS)
         spacing = self.max_spacing
         require(spacing is None or spacing > 0, f"max_spacing={spacing} must be positive")
         if self.components is None:
             return
         wanted = [self.components] if isinstance(self.components, str) else self.components
-        wanted = list(wanted) if isinstance(wanted, Iterable) else [None]
+        try:
+            wanted = list(itertools.islice(wanted, MOST_COMPONENTS)) if isinstance(wanted, Iterable) else [None]
+        except Exception:  # a 0-d array, a generator that fails
+            wanted = [None]
         if not all(isinstance(name, str) for name in wanted):
-            raise OptionError(f"components={self.components!r} must be names of variables or vectors")
+            raise OptionError(f"components={shown(self.components)} must be names of variables or vectors")
         require(bool(wanted), "components= is empty: name what shall be kept")
         object.__setattr__(self, "components", tuple(wanted))
 
@@ -107,7 +115,8 @@ class Sampling:
             self.times = np.linspace(t0, t1, output.points + 2) if t0 != t1 else np.array([t0])
         if self.max_spacing is not None and abs(t1 - t0) > MOST_POINTS * self.max_spacing:
             raise OptionError(
-                f"max_spacing={self.max_spacing:g} would give more than {MOST_POINTS} points between {t0:g} and {t1:g}"
+                f"max_spacing={digits(self.max_spacing)} would give more than {MOST_POINTS} points between "
+                f"{digits(t0)} and {digits(t1)}"
             )
         self.columns = None if output.components is None else _columns(output.components, form)
         self._next = 0

@@ -119,7 +119,7 @@ class Prepared:
                 return None
             try:
                 x[part] = value
-            except (TypeError, ValueError):
+            except Exception:  # whatever it is, Python looks at it, too
                 return None
             known |= bit
         t0 = float(t0)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from dalembert.checks import said, words
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
@@ -238,15 +239,15 @@ class KernelStepper:
                 continue
             if isinstance(error, SimulationError) or not isinstance(error, Exception):  # Ctrl-C, exit
                 return error
-            return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {self.t:.9g}")
+            return FunctionFailed(f"a model function raised {said(error)} near t = {self.t:.9g}")
         return None
 
     def refusal(self) -> str | None:
         """What a Python function said when it refused a point."""
         for port in (*self.model_ports(), self._inputs):
             refusal = port.take_refusal() if port is not None else None
-            if refusal is not None and str(refusal):
-                return f"a model function refused ({refusal})"
+            if refusal is not None and words(refusal):
+                return f"a model function refused ({words(refusal)})"
         return None
 
     def not_finite(self) -> str:
