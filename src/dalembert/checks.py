@@ -45,13 +45,12 @@ def shown(value: Any) -> str:
 
 
 def said(error: BaseException) -> str:
-    """Class and text of an exception; its text may itself fail, or be empty.
+    """Class and text of an exception, which may itself fail, or be empty.
 
     >>> said(ValueError("too cold"))
     'ValueError: too cold'
     """
-    name, text = type(error).__name__, words(error)
-    return f"{name}: {text}" if text else name
+    return f"{type(error).__name__}: {words(error) or 'no message'}"
 
 
 def words(error: BaseException) -> str:
@@ -97,8 +96,10 @@ def real(value: Any, *, flags: bool = False) -> float:
 
 def _as_float(value: Any) -> float:
     try:
-        with np.errstate(all="ignore"):
-            return float(value)
+        if isinstance(value, np.longdouble):  # may be larger than floats, which NumPy would warn of
+            with np.errstate(all="ignore"):
+                return float(value)
+        return float(value)
     except OverflowError:
         raise NoNumber("is too large for a floating-point number") from None
     except Exception:
@@ -132,11 +133,13 @@ def reals(values: Any) -> np.ndarray:
     >>> reals([1, Fraction(1, 2)])
     array([1. , 0.5])
     """
+    _must_fit(values)
     if type(values) is np.ndarray and values.dtype == float:
         return values.copy()
-    if isinstance(values, str | bytes | bytearray | Mapping):
+    if isinstance(values, str | bytes | bytearray | memoryview | Mapping):
         raise NoNumber("is not an array of numbers")
-    _must_fit(values)
+    if _is_masked(values):  # NumPy takes them for zero
+        raise NoNumber("has masked entries: there are no numbers")
     try:
         array = np.asarray(values)
     except OverflowError:
@@ -150,15 +153,13 @@ def reals(values: Any) -> np.ndarray:
         return np.array(entries, float).reshape(array.shape)
     if array.dtype.kind not in "buif":
         raise NoNumber("is not an array of numbers")
-    if _is_masked(values):  # NumPy takes them for zero
-        raise NoNumber("has masked entries: there are no numbers")
     with np.errstate(all="ignore"):  # long doubles may be larger than doubles
         return np.array(array, float)
 
 
-def _is_masked(values: Any) -> bool:
+def _is_masked(values: Any, depth: int = 4) -> bool:
     if isinstance(values, list | tuple):
-        return any(_is_masked(item) for item in values)
+        return depth > 0 and any(_is_masked(item, depth - 1) for item in values)
     return np.ma.isMaskedArray(values) and bool(np.ma.getmaskarray(values).any())
 
 

@@ -12,7 +12,7 @@ from dalembert.checks import LARGEST_WHOLE, NoNumber, flag, real, shown, whole
 from dalembert.errors import OptionError
 
 #: values that can be shown whatever they are
-_PLAIN = (int, float, bool, type(None))
+_PLAIN = (float, bool, type(None))
 
 
 @functools.cache

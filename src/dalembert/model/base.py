@@ -310,7 +310,7 @@ class Model(Shared):
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of the components of a vector: p, v, r, w, s, lam, mu, or x, dx."""
-        return self.graph.names(kind) if kind in VOCABULARY else ()
+        return self.graph.names(kind) if isinstance(kind, str) and kind in VOCABULARY else ()
 
 
 def _mapping(what: str, given: Any, faults: list[str]) -> dict[Any, Any]:

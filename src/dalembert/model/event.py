@@ -92,7 +92,8 @@ class Event(Shared):
         if not 0 <= number < math.inf:
             raise OptionError(f"threshold={shown(small)} of an event must be a finite number, not negative")
         points = self.check_points
-        if not isinstance(points, numbers.Integral) or isinstance(points, bool) or not 1 <= points <= 10_000:
+        plain = isinstance(points, numbers.Integral) and not isinstance(points, bool | np.timedelta64)
+        if not plain or not 1 <= points <= 10_000:
             raise OptionError(f"check_points={shown(points)} of an event must be a whole number from 1 to 10000")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.checks import NoNumber, reals, shown
+from dalembert.checks import NoNumber, reals, said, shown
 from dalembert.errors import UntraceableError, UntraceableWarning, warn_user
 from dalembert.model.expression import to_sx
 from dalembert.model.namespace import Namespace, UnknownName
@@ -91,7 +91,7 @@ def trace(
         faults.append(f"{where}: {unknown}")
         return None
     except Exception as error:
-        reason = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else 'no message'}"
+        reason = said(error).splitlines()[0]
         traceable = isinstance(error, UntraceableError)
     if not callable(function):
         faults.append(f"{where}: {reason}")
@@ -113,7 +113,7 @@ def trace(
         warn_untraceable(where, reason)
         return ModelFunction(role, shape, value.ndim, None, function, reason)
     # what it does with symbols is worth telling only where it differs from what it does with numbers
-    message = f"{type(failure).__name__}: {failure}"
+    message = said(failure)
     hint = "" if traceable or message.startswith(reason) else f" (with symbols: {reason})"
     faults.append(f"{where}: {message}{hint}")
     return None

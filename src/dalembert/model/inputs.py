@@ -5,6 +5,7 @@ Inputs reach compiled code through `theta`, so that another input never recompil
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ from dalembert.model.travel import Shared, carried
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
 
+#: Times at which one input may be broken: integration restarts at each.
+MOST_BREAKPOINTS = 100_000
 #: Times at which an untraceable input is tried while the model is built.
 SAMPLES = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
@@ -160,9 +163,11 @@ class TracedInput(Shared):
 
     def _times(self, breakpoints: Any) -> tuple[float, ...]:
         try:
-            times = tuple(real(b) for b in breakpoints)
+            times = tuple(real(b) for b in itertools.islice(breakpoints, MOST_BREAKPOINTS + 1))
         except Exception:  # whatever comes out of it is no sequence of times
             times = (np.nan,)
+        if len(times) > MOST_BREAKPOINTS:
+            raise ModelError(f"input '{self.name}': breakpoints= has more than {MOST_BREAKPOINTS} times")
         if not np.isfinite(times).all():
             raise ModelError(
                 f"input '{self.name}': breakpoints={shown(breakpoints)} must be a sequence of finite times"

@@ -29,6 +29,8 @@ from dalembert.regularize.system import places
 
 #: singular values below this fraction of the largest count as zero
 RANK = 1e-9
+#: residuals of initial conditions at most: each is traced by itself
+MOST_CONDITIONS = 10_000
 
 
 def solve_conditions(
@@ -152,6 +154,8 @@ def _traced(model: EquationsOfMotion, conditions: Any) -> tuple[ca.SX, Equations
     if not callable(conditions):
         raise ModelError(f"initial_conditions must be a function of the namespace s, not {shown(conditions)}")
     count = _count(model, conditions)
+    if count > MOST_CONDITIONS:
+        raise ModelError("initial_conditions", [f"returns {count} residuals, more than {MOST_CONDITIONS}"])
     events = [Event(lambda s, i=i: conditions(s)[i], name=f"initial condition {i + 1}") for i in range(count)]
     if not events:
         return ca.SX(0, 1), model
@@ -167,6 +171,4 @@ def _count(model: EquationsOfMotion, conditions: Any) -> int:
             return len(conditions(namespace))
         except Exception as error:  # symbols may be too much for it; then numbers are tried
             reason = error
-    raise ModelError(
-        "initial_conditions", [f"raises {said(reason)}; it must return a list of residuals"]
-    )
+    raise ModelError("initial_conditions", [f"raises {said(reason)}; it must return a list of residuals"])

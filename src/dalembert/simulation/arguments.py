@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set, Sized
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ def time_span(t_span: Any) -> tuple[float, float]:
         if isinstance(t_span, str | bytes | Set | Mapping):  # of these, entries come in no order, or are no numbers
             raise TypeError
         t0, t1 = (real(t) for t in itertools.islice(t_span, 3))
-    except (NoNumber, TypeError, ValueError):
+    except Exception:  # of a generator, say
         raise OptionError(f"t_span must be two numbers (start, end), not {shown(t_span)}") from None
     if not (np.isfinite(t0) and np.isfinite(t1)):
         raise OptionError(f"t_span = ({t0}, {t1}) must be finite")
@@ -100,8 +100,9 @@ def _tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Toleran
                     raise OptionError(f"{name} for '{variable}' is {shown(value)}, which {reason}") from None
         else:
             try:
-                given = reals(given) if np.ndim(given) else np.array(real(given))
-            except (NoNumber, ValueError):  # ValueError: of `ndim`, rows of different lengths
+                several = given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Sized)
+                given = reals(given) if several else np.array(real(given))
+            except NoNumber:
                 raise OptionError(
                     f"{name}={shown(given)} must be a number, an array or a mapping of names to numbers"
                 ) from None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from dalembert.checks import NoNumber, shown, whole
+from dalembert.checks import shown, whole
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.solvers.half.extrapolation import MOST_ROWS, SEQUENCES
@@ -71,7 +71,7 @@ class Mexx(HalfExplicitOptions):
             return
         try:
             numbers = tuple(whole(n) for n in itertools.islice(self.sequence, MOST_ROWS + 1))
-        except (NoNumber, TypeError):
+        except Exception:  # no sequence, no numbers, or a generator that fails
             raise OptionError(f"sequence={shown(self.sequence)} must be a name or whole numbers") from None
         rising = all(n > before for before, n in zip((1, *numbers), numbers, strict=False))
         if not rising or not 3 <= len(numbers) <= MOST_ROWS or numbers[-1] > 1000:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.checks import NoNumber, reals, shown
+from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import OptionError
 from dalembert.solvers.jacobians import EXACT, Jacobian
 from dalembert.solvers.method import MethodOptions, RunSpec, between, one_of, require
@@ -62,7 +62,7 @@ class RadauOptions(MethodOptions):
         require(self.max_growth > 1, f"max_growth={self.max_growth} must exceed 1")
         require(0 < self.max_shrink < 1, f"max_shrink={self.max_shrink} must lie between 0 and 1")
         try:
-            low, high = reals(self.keep_step).tolist()
+            low, high = (real(ratio) for ratio in reals(self.keep_step))
         except (NoNumber, TypeError, ValueError):
             raise OptionError(f"keep_step={shown(self.keep_step)} must be two numbers") from None
         object.__setattr__(self, "keep_step", (low, high))
