@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fuzz.hostile import NoText, Unshowable
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
@@ -26,6 +25,7 @@ from dalembert.checks import (
     users_arithmetic,
     whole,
 )
+from fuzz.hostile import NoText, Unshowable
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False), st.integers(-(2**1000), 2**1000), st.fractions(), st.decimals(allow_nan=False),
@@ -82,7 +82,8 @@ def test_arrays_of_numbers(values):
 @pytest.mark.parametrize(
     "values",
     [
-        "01", ["0", "1"], [1, None], {1, 2}, {"x": 1}, (i for i in range(3)), [1j], np.array([1j]), [datetime.date.today()],
+        "01", ["0", "1"], [1, None], {1, 2}, {"x": 1}, (i for i in range(3)), [1j], np.array([1j]),
+        [datetime.date.today()],
         np.array([1, 2], "m8[s]"), [1, np.ma.masked], [[1, np.ma.masked]], np.ma.array([1, 2], mask=[0, 1]),
         np.broadcast_to(1.0, 10**12), range(10**12), [[1, 2], 3], Unshowable(), np.zeros(2, [("a", float)]),
     ],
@@ -115,7 +116,8 @@ def test_digits_tell_a_number_from_its_neighbours(number):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: 10**5000, Unshowable, lambda: list(range(10**5)), lambda: np.zeros((300, 300)), lambda: "x\n" * 10**6]
+    "make",
+    [lambda: 10**5000, Unshowable, lambda: list(range(10**5)), lambda: np.zeros((300, 300)), lambda: "x\n" * 10**6],
 )
 def test_whatever_can_be_shown_in_a_line(make):
     value = make()

@@ -102,7 +102,7 @@ LEGAL = {
     "min_step": of(0.0, 5e-324, 1e-12, 1e-3, 1.7e308),
     "error": of("all", "positions"),
     "extrapolate": of(True, False),
-    "sequence": of("released", "paper", (2, 3, 4), (2, 4, 6, 8, 10, 12), tuple(range(2, 15)), (2, 500, 1000)),
+    "sequence": of("released", "paper", (2, 3, 4), (2, 4, 6, 8, 10, 12), tuple(range(2, 15)), (2, 20, 50)),
     "discretization": of("auto", "standard", "paper", "modified"),
     "dense_order": of(None, 3, 5, 100, 2**63 - 1),
     "dense_limit": of(None, 5e-324, 1.0, 2e4, 1.7e308),

@@ -83,8 +83,11 @@ def _coefficient(name: str, value: Any) -> float:
         number = real(value)
     except NoNumber as reason:
         raise OptionError(f"{name}={shown(value)} {reason}") from None
-    if not abs(number) <= STRONGEST:
-        raise OptionError(f"{name}={number} must lie within ±{STRONGEST:g}: larger ones are nothing but stiff")
+    if not 0 <= number <= STRONGEST:
+        raise OptionError(
+            f"{name}={number} must lie between 0 and {STRONGEST:g}: negative ones drive the motion away from the "
+            "constraints, larger ones are nothing but stiff"
+        )
     return number
 
 

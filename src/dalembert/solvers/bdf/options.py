@@ -54,7 +54,9 @@ class BdfOptions(MethodOptions):
         require(1 <= self.max_order <= 5, f"max_order={self.max_order} must be between 1 and 5")
         require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
         between("newton_iterations", self.newton_iterations, 2, MOST_ITERATIONS)
-        require(self.newton_limit > 0, f"newton_limit={self.newton_limit} must be positive")
+        limit = self.newton_limit
+        require(limit > 0, f"newton_limit={limit} must be positive")
+        require(limit <= 1, f"newton_limit={limit} must not exceed 1: Newton's errors count, too")
         require(
             isinstance(self.jacobian, Jacobian),
             f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences()",

@@ -56,6 +56,7 @@ class RadauOptions(MethodOptions):
         between("newton_iterations", self.newton_iterations, 2, MOST_ITERATIONS)
         limit = self.newton_limit
         require(limit is None or limit > 0, f"newton_limit={limit} must be positive")
+        require(limit is None or limit <= 1, f"newton_limit={limit} must not exceed 1: Newton's errors count, too")
         require(self.newton_updates >= 0, f"newton_updates={self.newton_updates} must not be negative")
         between("newton_updates", self.newton_updates, 0, MOST_ITERATIONS)
         require(0 < self.safety < 1, f"safety={self.safety} must lie between 0 and 1")
@@ -82,7 +83,7 @@ class RadauOptions(MethodOptions):
 
         internal = 0.1 * float(np.min(spec.tolerances.rtol)) ** (2 / 3)
         return Control(
-            newton_limit=self.newton_limit or max(10 * self.rounding_unit / internal, min(0.03, internal**0.5)),
+            newton_limit=self.newton_limit or max(min(10 * self.rounding_unit / internal, 1), min(0.03, internal**0.5)),
             max_iterations=self.newton_iterations,
             safety=self.safety,
             max_growth=self.max_growth,
