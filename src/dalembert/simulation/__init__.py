@@ -17,6 +17,7 @@ from dalembert.model.namespace import explain_unknown
 from dalembert.simulation.arguments import count, positive, switch, time_span, tolerances_for
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.output import Output, Sampling
+from dalembert.simulation.preparing import preparing
 from dalembert.simulation.task import Task
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
@@ -70,10 +71,11 @@ def simulate(
     method : str or options object
         ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
-        Tolerances of the local error.
+        Tolerances of the local error; rtol between 1e-14 and 1, atol between 1e-100 and 1e100.
     t_eval : array or Output, optional
         Times at which the solution is given, or an `Output` that says how to choose them and what to keep; default:
         the accepted steps, all components.
+        Times within rounding of the ends count as the ends.
     first_step, max_step : float, optional
     max_steps : int
         Steps (also rejected ones) before giving up.
@@ -130,12 +132,13 @@ def simulate(
     if checkpoint is not None and not isinstance(checkpoint, str | Path):
         raise OptionError(f"checkpoint={shown(checkpoint)} must be a path")
     clock = [time.perf_counter()]
-    form = options.formulate(model)
+    form = preparing(options.formulate, model)
     clock.append(time.perf_counter())
     tolerances, sampling = tolerances_for(form, rtol, atol), Sampling(t_eval, t0, t1, form)
     from dalembert.simulation.drive import drive  # imports numba: not before it is needed
 
-    return drive(
+    return preparing(
+        drive,
         Task(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
             tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
