@@ -43,6 +43,7 @@ def solve_conditions(
     """
     problem = _Problem(model, t, conditions)
     z = np.concatenate([start[kind] for kind in model.state_kinds] + [np.zeros(model.graph.size("v"))])
+    problem.must_be_finite(z)
     # accelerations first: they are never given, and everything else is judged with them
     z = problem.with_accelerations(z)
     residual, J = problem(z)
@@ -111,6 +112,16 @@ class _Problem:
 
     def _residual(self, z: np.ndarray) -> np.ndarray:
         return self._function(self.t, self.values(z), self.theta)[0].ravel()
+
+    def must_be_finite(self, z: np.ndarray) -> None:
+        """Raise if an equation or a condition cannot be evaluated at the given values."""
+        residual, J = self(z)
+        bad = ~(np.isfinite(residual) & np.isfinite(J).all(axis=1))
+        if bad.any():
+            raise InconsistentInitialValues(
+                f"{self.names[int(np.argmax(bad))]}, or a derivative of it, is not finite at the given values, "
+                f"t = {self.t:.9g}: give others from where to start"
+            )
 
     def with_accelerations(self, z: np.ndarray) -> np.ndarray:
         """Set a, λ, μ and w by the rows that contain them linearly or nearly so."""

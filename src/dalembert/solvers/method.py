@@ -157,6 +157,8 @@ class MethodOptions(Options):
     """Base of the options classes of methods."""
 
     initial_values: str
+    #: index of a DAE that is taken as it stands up to which the method is known to work
+    trusted_index = 1
 
     def formulate(self, model: Model) -> Form:
         """What this method integrates; raises ModelError if it cannot treat the model."""

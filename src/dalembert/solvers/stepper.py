@@ -147,17 +147,21 @@ class KernelStepper:
 
     def advance(self) -> int:
         self.buffer.used[0] = 0
-        attempts, most = self.state.count[Count.STEPS], self.spec.max_steps
-        unknown, before = self._pace is None, int(attempts)
-        if unknown and before + FIRST < most:
-            self.state.set(max_steps=before + FIRST)
-        begun = time.perf_counter()
+        if self._pace is not None:
+            return self._measured()
+        most, before = self.spec.max_steps, int(self.counts[Count.STEPS])
+        self.state.set(max_steps=min(before + FIRST, most))
+        reason = self._measured()
+        self.state.set(max_steps=most)
+        if reason == Status.TOO_MANY_STEPS and self.counts[Count.STEPS] < most:
+            return self._measured()
+        return reason
+
+    def _measured(self) -> int:
+        """Let the kernel work, and look at the time that its steps take."""
+        before, begun = int(self.counts[Count.STEPS]), time.perf_counter()
         reason = in_background(self._work, self.stop) if self._takes_long() else self._work()
-        self._pace = (time.perf_counter() - begun) / max(int(self.state.count[Count.STEPS]) - before, 1)
-        if unknown:
-            self.state.set(max_steps=most)
-            if reason == Status.TOO_MANY_STEPS and self.state.count[Count.STEPS] < most:
-                return Status.BUFFER_FULL
+        self._pace = (time.perf_counter() - begun) / max(int(self.counts[Count.STEPS]) - before, 1)
         return reason
 
     def _work(self) -> int:
