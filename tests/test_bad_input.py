@@ -67,6 +67,10 @@ ARGUMENTS = {
     "rtol of wrong shape": ({"rtol": [1, 2]}, r"rtol has shape \(2,\)"),
     "rtol text": ({"rtol": "a"}, r"rtol='a'"),
     "rtol of unknown": ({"rtol": {"xx": 1}}, r"rtol: there is no 'xx'; did you mean 'x'"),
+    "rtol without a digit": ({"rtol": 1.0}, r"rtol = 1.0 for 'x' .* less than 1: .*not a single digit"),
+    "rtol by name without a digit": ({"rtol": {"y": 1e300}}, r"rtol = 1e\+300 for 'y'"),
+    "atol beyond reach": ({"atol": 1.7e308}, r"atol = 1.7e\+308 .* less than 1e\+100: errors are divided by it"),
+    "atol below reach": ({"atol": 5e-324}, r"atol = 5e-324 .* greater than 1e-100"),
     "atol 0": ({"atol": 0}, r"atol = 0"),
     "atol infinite": ({"atol": np.inf}, r"atol = inf"),
     "atol of a number": ({"atol": {3: 1}}, r"atol: 3 is not a name"),
@@ -74,6 +78,15 @@ ARGUMENTS = {
     "t_eval not increasing": ({"t_eval": [0, 0.5, 0.2]}, r"strictly increasing: 0\.5 is followed by 0\.2"),
     "t_eval twice": ({"t_eval": [0.5, 0.5]}, r"strictly increasing"),
     "t_eval outside": ({"t_eval": [0.5, 2]}, r"t_eval contains 2, outside of the interval"),
+    "t_eval hardly outside": (
+        {"t_eval": [0.5, 1 + 1e-14]},
+        r"t_eval contains 1.00000000000001, outside of the interval from 0 to 1$",
+    ),
+    "t_eval before the start": ({"t_eval": [-1e-9, 0.5]}, r"t_eval contains -1e-09, outside"),
+    "t_eval hardly increasing": (
+        {"t_eval": [0.5, np.nextafter(0.5, 0)]},
+        r"increasing: 0.5 is followed by 0.49999999999999994",
+    ),
     "t_eval NaN": ({"t_eval": [np.nan]}, r"t_eval contains values that are not finite"),
     "t_eval text": ({"t_eval": "a"}, r"t_eval must be an array"),
     "first_step negative": ({"first_step": -1}, r"first_step=-1 must be positive"),
@@ -116,6 +129,19 @@ def test_arguments(pendulum, arguments, message):
     arguments = {"t_span": (0, 1), "p0": [1, 0], **arguments}
     with pytest.raises((da.OptionError, da.ModelError), match=message):
         da.simulate(pendulum, **arguments)
+
+
+@pytest.mark.parametrize(("t0", "t1"), [(0.0, 5.0), (0.1, 0.3), (-7.0, 1e3), (1e6, 1e6 + 1), (5.0, 0.0), (0.3, -0.1)])
+def test_output_times_within_rounding_of_the_ends_are_the_ends(pendulum, t0, t1):
+    start, end = np.nextafter(t0, -np.sign(t1 - t0) * np.inf), np.nextafter(t1, np.sign(t1 - t0) * np.inf)
+    sol = da.simulate(pendulum, (t0, t1), p0=[0.01, -0.99995], t_eval=[start, 0.5 * (t0 + t1), end], rtol=1e-2, atol=1)
+    assert sol.t.tolist() == [t0, 0.5 * (t0 + t1), t1]
+    assert len(sol.x) == 3
+
+
+def test_output_times_outside_stay_apart(pendulum):
+    with pytest.raises(da.OptionError, match=r"t_eval contains 1\.0000000000000002, outside"):
+        da.simulate(pendulum, (0, 1), p0=[1, 0], t_eval=[0.5, 1.0, np.nextafter(1.0, 2.0)])
 
 
 @pytest.mark.parametrize("tolerance", [{"rtol": {"x": "a"}}, {"atol": {"x": [1, 2]}}], ids=str)

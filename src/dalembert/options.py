@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import math
 from typing import Any
 
-import numpy as np
-
+from dalembert.checks import LARGEST_WHOLE, NoNumber, flag, real, shown, whole
 from dalembert.errors import OptionError
+
+#: values that can be shown whatever they are
+_PLAIN = (float, bool, type(None))
 
 
 @functools.cache
@@ -19,13 +22,13 @@ def _names(cls: type) -> tuple[str, ...]:
 
 
 @functools.cache
-def _numbers(cls: type) -> tuple[tuple[str, bool, bool], ...]:
-    """The options that are numbers: name, whether it is a whole one, whether it may be None."""
+def _kinds(cls: type) -> tuple[tuple[str, str, bool], ...]:
+    """The options that are numbers, flags or words: name, which of them, whether it may be None."""
     kinds = ((field.name, str(field.type)) for field in dataclasses.fields(cls))
     return tuple(
-        (name, kind.startswith("int"), kind.endswith(" | None"))
+        (name, kind.removesuffix(" | None"), kind.endswith(" | None"))
         for name, kind in kinds
-        if kind.removesuffix(" | None") in ("float", "int")
+        if kind.removesuffix(" | None") in ("float", "int", "bool", "str")
     )
 
 
@@ -42,22 +45,21 @@ class Options:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean '{near[0]}'?" if near else f" (known: {', '.join(known)})"
                 raise OptionError(f"{cls.__name__} has no option '{name}'{hint}")
+            if type(given[name]) not in _PLAIN:
+                _must_be_shown(cls, name, given[name])
         return super().__new__(cls)
 
     def coerce_numbers(self) -> None:
-        """Options that are numbers become what their annotation says; anything else is an error that names them."""
-        for name, whole, optional in _numbers(type(self)):
+        """Numbers, flags and words become what their annotation says; anything else is an error that names them."""
+        for name, kind, optional in _kinds(type(self)):
             value = getattr(self, name)
-            if (value is None and optional) or (type(value) is int and whole):
+            if value is None and optional:
                 continue
             try:
-                number = float(value)
-            except (TypeError, ValueError):
-                number = np.nan
-            if not np.isfinite(number) or (whole and number != int(number)) or isinstance(value, str):
-                kind = "a whole number" if whole else "a finite number"
-                raise OptionError(f"{type(self).__name__}: {name}={value!r} must be {kind}")
-            object.__setattr__(self, name, int(number) if whole else number)
+                value = _CONVERT[kind](value)
+            except NoNumber:
+                raise OptionError(f"{type(self).__name__}: {name}={shown(value)} must be {_CALLED[kind]}") from None
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         """The options that differ from their defaults, the method's own ones first."""
@@ -71,6 +73,37 @@ class Options:
         return known
 
 
+def _must_be_shown(cls: type, name: str, value: Any) -> None:
+    """Options are shown in messages and results: what cannot be shown cannot be one."""
+    try:
+        repr(value)
+    except Exception:
+        raise OptionError(f"{cls.__name__}: {name} is {shown(value)}, which cannot even be shown") from None
+
+
+def _number(value: Any) -> float:
+    number = real(value)
+    if not math.isfinite(number):
+        raise NoNumber("is not finite")
+    return number
+
+
+def _count(value: Any) -> int:
+    count = whole(value)
+    if abs(count) > LARGEST_WHOLE:
+        raise NoNumber("is too large")
+    return count
+
+
+def _word(value: Any) -> Any:
+    """Plain text of text; `one_of` looks at everything else."""
+    return str.__str__(value) if isinstance(value, str) else value
+
+
+_CONVERT = {"float": _number, "int": _count, "bool": flag, "str": _word}
+_CALLED = {"float": "a finite number", "int": "a whole number below 2**63", "bool": "True or False", "str": "text"}
+
+
 def require(condition: bool, message: str) -> None:
     """Raise OptionError unless the condition holds."""
     if not condition:
@@ -79,8 +112,14 @@ def require(condition: bool, message: str) -> None:
 
 def one_of(name: str, value: Any, allowed: tuple) -> None:
     """Raise OptionError, with the nearest alternative, unless value is allowed."""
-    if value in allowed:
+    if isinstance(value, str) and value in allowed:
         return
-    near = difflib.get_close_matches(str(value), [str(a) for a in allowed], n=1)
+    near = difflib.get_close_matches(value, [str(a) for a in allowed], n=1) if isinstance(value, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise OptionError(f"{name}={value!r} is unknown{hint} (one of {', '.join(repr(a) for a in allowed)})")
+    raise OptionError(f"{name}={shown(value)} is unknown{hint} (one of {', '.join(repr(a) for a in allowed)})")
+
+
+def between(name: str, value: int, least: int, most: int) -> None:
+    """Raise OptionError unless a whole number lies within these limits."""
+    if not least <= value <= most:
+        raise OptionError(f"{name}={shown(value)} must lie between {least} and {most}")

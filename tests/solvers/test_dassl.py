@@ -376,3 +376,16 @@ def test_explicit_form_needs_a_mass_matrix():
         da.simulate(massless, (0, 1), p0=[0, 0], method=da.Dassl(form="explicit"))
     with pytest.raises(da.OptionError, match="did you mean 'explicit'"):
         da.Dassl(form="explict")
+
+
+@pytest.mark.parametrize("limits", [dict(first_step=1e10), dict(first_step=1e-2, max_step=1e-5), dict(max_step=1e-7)])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_the_first_error_is_that_of_the_first_step(limits, direction):
+    """The differences have to be those of the step that is taken, not of a longer one that was asked for."""
+    model = da.EquationsOfMotion(p=["x"], mass=[1.0], force=lambda s: [-s.x])
+    span = direction * (1.0 if "max_step" not in limits else 1e-4)
+    sol = da.simulate(model, (0, span), p0=[1.0], v0=[0.5], method="dassl", rtol=1e-7, atol=1e-7, **limits)
+    exact = np.cos(span) + 0.5 * np.sin(span)
+    assert abs(sol["x"][-1] - exact) < 1e-4
+    first = sol.at(sol.trajectory.t[0])
+    assert abs(first["x"] - np.cos(first.t) - 0.5 * np.sin(first.t)) < 1e-6

@@ -386,3 +386,15 @@ def test_bad_error_option():
 def test_only_changed_options_are_shown():
     assert repr(da.Hem5(error="positions", projection="none")) == "Hem5(projection='none', error='positions')"
     assert repr(da.Rkf45()) == "Rkf45()"
+
+
+@pytest.mark.parametrize("method", [da.Hem5(), da.Hedop5(), da.Phem56(), da.Rkf45()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("first_step", [1e-8, 1e-12, 1e-16, 1e-40, 1e-129])
+def test_velocities_within_the_shortest_steps(method, first_step):
+    """Differences of positions over such steps are rounding errors, and must not be divided by the step."""
+    pendulum = da.problems.pendulum(g=9.81, start=1.0)
+    output = da.Output(per_step=3)
+    sol = pendulum.simulate(method=method, first_step=first_step, t_eval=output, rtol=1e-8, atol=1e-8)
+    early = np.abs(sol.t) < 1e-4
+    assert early.sum() > 8
+    assert np.abs(sol.v[early] - sol.v[0] - np.outer(sol.t[early], sol.accelerations()[0])).max() < 1e-7

@@ -21,5 +21,6 @@ class NullSpace(LinearSolver):
     differential: str = "lu"  # the rest by "lu" or "qr"
 
     def __post_init__(self) -> None:
+        self.coerce_numbers()
         one_of("constraints", self.constraints, CONSTRAINTS)
         one_of("differential", self.differential, DIFFERENTIAL)

@@ -10,9 +10,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
 from dalembert.kept import Kept, Slot
-from dalembert.model.functions import ModelFunction, describe, numbers_of, shown, trace
+from dalembert.model.functions import ModelFunction, describe, trace
 from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.namespace import explain_unknown
@@ -342,7 +343,7 @@ class Model(Shared):
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of the components of a vector: p, v, r, w, s, lam, mu, or x, dx."""
-        return self.graph.names(kind) if kind in VOCABULARY else ()
+        return self.graph.names(kind) if isinstance(kind, str) and kind in VOCABULARY else ()
 
 
 def _mapping(what: str, given: Any, faults: list[str]) -> dict[Any, Any]:
@@ -398,9 +399,10 @@ def _parameter_values(
             faults.append(f"parameter {shown(name)}: {wrong}")
             continue
         try:
-            value = numbers_of(given)
-        except (TypeError, ValueError, OverflowError):
-            faults.append(f"parameter '{name}' = {shown(given)} is not a number or an array of numbers")
+            value = reals(given)
+        except NoNumber as reason:
+            why = "is not a number or an array of numbers" if "not an array" in str(reason) else reason
+            faults.append(f"parameter '{name}' = {shown(given)} {why}")
             continue
         if not np.isfinite(value).all():
             faults.append(f"parameter '{name}' = {shown(given)} is not finite")
@@ -419,13 +421,13 @@ def _discrete_values(given: Mapping[str, Any], reserved: frozenset[str], faults:
             faults.append(f"discrete variable '{name}': this name is reserved; choose another, e.g. '{name}_'")
             continue
         try:
-            number = numbers_of(value)
-        except (TypeError, ValueError, OverflowError):
-            number = np.zeros(0)
-        if number.ndim or not np.isfinite(number).all():
+            number = real(value, flags=True)
+        except NoNumber:
+            number = np.nan
+        if not np.isfinite(number):
             faults.append(f"discrete variable '{name}' = {shown(value)} must be a finite number")
             continue
-        values[name] = float(number)
+        values[name] = number
     return values
 
 

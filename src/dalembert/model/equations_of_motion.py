@@ -11,10 +11,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import shown
 from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
 from dalembert.model.base import Model, check_names, wrong_name
-from dalembert.model.functions import ModelFunction, call_with_numbers, describe, shown
+from dalembert.model.functions import ModelFunction, call_with_numbers, describe
 from dalembert.model.structure import Structure, broken_promises, find_structure
 from dalembert.model.vocabulary import FUNCTIONS, LEVELS, MECHANICAL, VOCABULARY, equation_name
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import NoNumber, real, shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.model.base import Model, contains_nan, wrong_name
-from dalembert.model.functions import shown, trace
+from dalembert.model.functions import trace
 from dalembert.model.graph import Graph
 from dalembert.model.travel import Shared, carried
+
+#: of one simulation at most: more are a slip, such as a generator without end
+MOST_EVENTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,25 +73,30 @@ class Event(Shared):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise OptionError(f"an event needs a function of the namespace s, not {self.function!r}")
+            raise OptionError(f"an event needs a function of the namespace s, not {shown(self.function)}")
         if not isinstance(self.direction, numbers.Real) or self.direction not in (-1, 0, 1):
-            raise OptionError(f"direction={self.direction!r} of an event must be 0, 1 (rising) or -1 (falling)")
+            raise OptionError(f"direction={shown(self.direction)} of an event must be 0, 1 (rising) or -1 (falling)")
         if not isinstance(self.terminal, numbers.Integral | np.bool_) or self.terminal < 0:
             raise OptionError(
-                f"terminal={self.terminal!r} of an event must be True, False or the number of roots to stop at"
+                f"terminal={shown(self.terminal)} of an event must be True, False or the number of roots to stop at"
             )
         if self.name is not None and wrong_name(self.name):
             raise OptionError(
                 f"name={shown(self.name)} of an event must be a non-empty string: {wrong_name(self.name)}"
             )
         if self.action is not None and not callable(self.action):
-            raise OptionError(f"action={self.action!r} of an event must be a function of the namespace s")
+            raise OptionError(f"action={shown(self.action)} of an event must be a function of the namespace s")
         small = self.threshold
-        if not isinstance(small, numbers.Real) or isinstance(small, bool) or not 0 <= small < math.inf:
-            raise OptionError(f"threshold={small!r} of an event must be a finite number, not negative")
+        try:
+            number = real(small)
+        except NoNumber:
+            number = math.nan
+        if not 0 <= number < math.inf:
+            raise OptionError(f"threshold={shown(small)} of an event must be a finite number, not negative")
         points = self.check_points
-        if not isinstance(points, numbers.Integral) or isinstance(points, bool) or not 1 <= points <= 10_000:
-            raise OptionError(f"check_points={points!r} of an event must be a whole number from 1 to 10000")
+        plain = isinstance(points, numbers.Integral) and not isinstance(points, bool | np.timedelta64)
+        if not plain or not 1 <= points <= 10_000:
+            raise OptionError(f"check_points={shown(points)} of an event must be a whole number from 1 to 10000")
 
 
 def as_events(given: Any) -> list[Event]:
@@ -95,8 +105,16 @@ def as_events(given: Any) -> list[Event]:
         return []
     if isinstance(given, Event) or callable(given):
         given = [given]
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise OptionError(f"events={given!r} must be an Event, a function of the namespace s, or a sequence of those")
+    try:
+        if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+            raise TypeError
+        given = list(itertools.islice(given, MOST_EVENTS + 1))
+    except Exception:  # a 0-d array, say, or a generator that fails
+        raise OptionError(
+            f"events={shown(given)} must be an Event, a function of the namespace s, or a sequence of those"
+        ) from None
+    if len(given) > MOST_EVENTS:
+        raise OptionError(f"events= has more than {MOST_EVENTS} entries")
     events: list[Event] = []
     for item in given:
         if not isinstance(item, Event):

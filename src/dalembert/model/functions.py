@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import NoNumber, reals, said, shown
 from dalembert.errors import UntraceableError, UntraceableWarning, warn_user
 from dalembert.model.expression import to_sx
 from dalembert.model.namespace import Namespace, UnknownName
@@ -60,32 +61,11 @@ def numbers_of(value: Any) -> np.ndarray:
     """A float array of what a user's function returned. NumPy alone would take None for NaN, and text for numbers."""
     if value is None:
         raise TypeError("it returned None; is a `return` missing?")
-    if np.ma.is_masked(value):
-        raise TypeError("it is masked: there is no value")
-    array = np.asarray(value)
-    if array.dtype.kind == "O" and not any(isinstance(item, str | bytes | dict | None) for item in array.flat):
-        array = array.astype(float)
-    if array.dtype.kind not in "buif":
-        raise TypeError(f"it returned {shown(value)}; return real numbers, as a list or an array")
-    return array.astype(float)
-
-
-def shown(value: Any) -> str:
-    """A value in a message: as Python writes it, if it can and that is short."""
     try:
-        text = repr(value)
-    except Exception:  # the user's own __repr__, or a number of more digits than Python writes
-        text = ""
-    return text if 0 < len(text) <= 60 else f"an object of type {type(value).__name__}"
-
-
-def said(error: BaseException) -> str:
-    """An exception of the user's code in a message: its type, and its text if it has one that can be had."""
-    try:
-        text = str(error).strip()
-    except Exception:  # of its own __str__
-        text = ""
-    return f"{type(error).__name__}: {text or 'no message'}"
+        return reals(value)
+    except NoNumber as reason:
+        why = "" if "is not" in str(reason) else f", which {reason}"
+        raise TypeError(f"it returned {shown(value)}{why}; return real numbers, as a list or an array") from None
 
 
 def warn_untraceable(where: str, reason: str) -> None:

@@ -5,6 +5,7 @@ Inputs reach compiled code through `theta`, so that another input never recompil
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import NoNumber, real, reals, said, shown, users_arithmetic
 from dalembert.errors import FunctionFailed, ModelError, StepRefused, UntraceableError
 from dalembert.model.expression import scalar, to_sx
-from dalembert.model.functions import describe, numbers_of, said, warn_untraceable
+from dalembert.model.functions import describe, numbers_of, warn_untraceable
 from dalembert.model.numeric import directional_derivative
 from dalembert.model.travel import Shared, carried
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
 
+#: Times at which one input may be broken: integration restarts at each.
+MOST_BREAKPOINTS = 100_000
 #: Times at which an untraceable input is tried while the model is built.
 SAMPLES = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
@@ -53,9 +57,10 @@ class Input(Shared):
         from scipy.interpolate import CubicSpline
 
         try:
-            t, values = np.asarray(t, float), np.asarray(values, float)
-        except (TypeError, ValueError):
-            raise ModelError(f"an input table needs two vectors of numbers, not {t!r} and {values!r}") from None
+            t, values = reals(t), reals(values)
+        except NoNumber:
+            given = f"{shown(t)} and {shown(values)}"
+            raise ModelError(f"an input table needs two vectors of numbers, not {given}") from None
         if t.ndim != 1 or t.shape != values.shape or len(t) < 2:
             raise ModelError(
                 f"an input table needs two vectors of one length ≥ 2, got shapes {t.shape} and {values.shape}"
@@ -112,15 +117,17 @@ class TracedInput(Shared):
         if derivatives is not None and not (
             isinstance(derivatives, Sequence) and len(derivatives) == 2 and all(map(callable, derivatives))
         ):
-            raise ModelError(f"input '{name}': derivatives={derivatives!r} must be two functions of time")
+            raise ModelError(f"input '{name}': derivatives={shown(derivatives)} must be two functions of time")
         self.reason: str | None = None
         self.sx: ca.Function | None = None  # t -> (u, u', u'')
         function = self.given.function
         if not callable(function):
             try:
-                value = float(function)
-            except (TypeError, ValueError):
-                raise ModelError(f"input '{name}' must be a function of time or a number, not {function!r}") from None
+                value = real(function)
+            except NoNumber:
+                raise ModelError(
+                    f"input '{name}' must be a function of time or a number, not {shown(function)}"
+                ) from None
             if not np.isfinite(value):
                 raise ModelError(f"input '{name}' is {value}; it must be finite")
             time = ca.SX.sym("t")
@@ -140,7 +147,7 @@ class TracedInput(Shared):
         except ModelError:
             raise
         except Exception as reason:  # whatever a user's function does with a symbol: run it as Python code
-            self.reason = f"{type(reason).__name__}: {reason}"
+            self.reason = said(reason)
         if self.sx is None:
             self._try_numbers()
             if derivatives is None:
@@ -156,11 +163,15 @@ class TracedInput(Shared):
 
     def _times(self, breakpoints: Any) -> tuple[float, ...]:
         try:
-            times = tuple(float(b) for b in breakpoints)
-        except (TypeError, ValueError):
+            times = tuple(real(b) for b in itertools.islice(breakpoints, MOST_BREAKPOINTS + 1))
+        except Exception:  # whatever comes out of it is no sequence of times
             times = (np.nan,)
+        if len(times) > MOST_BREAKPOINTS:
+            raise ModelError(f"input '{self.name}': breakpoints= has more than {MOST_BREAKPOINTS} times")
         if not np.isfinite(times).all():
-            raise ModelError(f"input '{self.name}': breakpoints={breakpoints!r} must be a sequence of finite times")
+            raise ModelError(
+                f"input '{self.name}': breakpoints={shown(breakpoints)} must be a sequence of finite times"
+            )
         return times
 
     def _try_numbers(self) -> None:
@@ -177,7 +188,8 @@ class TracedInput(Shared):
 
     def _call(self, function: Callable, t: float, order: int = 0) -> float:
         try:
-            value = numbers_of(function(t))
+            with users_arithmetic():
+                value = numbers_of(function(t))
             if value.size != 1:
                 raise TypeError(f"it returned an array of shape {value.shape}; return one number")
         except StepRefused:

@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
+from dalembert.checks import shown
 from dalembert.errors import DalembertError
 
 
@@ -60,7 +61,7 @@ class Namespace:
 def explain_unknown(name: Any, names: Iterable[str], hidden: Mapping[str, str] | None = None) -> str:
     """Say why `name` is not available, with the nearest names that are."""
     if not isinstance(name, str):
-        return f"{name!r} is not a name; known names: {', '.join(sorted(names)) or 'none'}"
+        return f"{shown(name)} is not a name; known names: {', '.join(sorted(names)) or 'none'}"
     if hidden and name in hidden:
         return f"'{name}' cannot be used here: {hidden[name]}"
     near = difflib.get_close_matches(name, list(names), n=3)

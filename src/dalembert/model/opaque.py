@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import said, users_arithmetic, words
 from dalembert.errors import FunctionFailed, StepRefused
-from dalembert.model.functions import call_with_numbers, describe, said
+from dalembert.model.functions import call_with_numbers, describe
 from dalembert.model.namespace import UnknownName
 from dalembert.model.numeric import directional_derivative, jacobian
 from dalembert.model.vocabulary import FUNCTIONS, FunctionRole
@@ -87,9 +88,10 @@ class OpaqueEvaluator:
         namespace = self.graph.numbers(may.reads, self.hidden, t, values, theta, may.input_rates)
         where = describe(function.role, function.python)
         try:
-            result = call_with_numbers(function.python, namespace)
+            with users_arithmetic():
+                result = call_with_numbers(function.python, namespace)
         except StepRefused as refusal:
-            raise StepRefused(f"{where}: {refusal}") from refusal
+            raise StepRefused(f"{where}: {words(refusal)}") from refusal
         except UnknownName as unknown:
             raise FunctionFailed(f"{where} at t = {t:.9g}: {unknown}") from None
         except Exception as error:

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
+from .arguments import checked
 from .problem import Problem, Reference
 
 _X, _Y, _Z = np.eye(3)
@@ -25,6 +27,7 @@ _VALUES = {
 }
 
 
+@checked
 def bricard(*, t_end: float = 10.0) -> Problem:
     """Bricard's mechanism (IFToMM benchmark A04 [1]_): five angles, five constraints of which one is redundant.
 
@@ -88,7 +91,13 @@ def bricard_point(p) -> np.ndarray:
     >>> bricard_point([0, 0, 0, 0, 0]).tolist()
     [1.0, -1.0, 0.0]
     """
-    q1, q2 = np.moveaxis(np.asarray(p, dtype=float), -1, 0)[:2]
+    try:
+        angles = reals(p)
+    except NoNumber as reason:
+        raise OptionError(f"bricard_point: p = {shown(p)} {reason}") from None
+    if angles.ndim == 0 or angles.shape[-1] != 5:
+        raise OptionError(f"bricard_point: p has shape {angles.shape}; it must be five angles, or rows of them")
+    q1, q2 = np.moveaxis(angles, -1, 0)[:2]
     radius = 1 + np.sin(q2)
     return np.stack([radius * np.cos(q1), -np.cos(q2), 0.0 - radius * np.sin(q1)], axis=-1)
 

@@ -7,10 +7,11 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
-from .arguments import check_finite, check_positive
+from .arguments import check_finite, check_positive, checked
 from .problem import Problem, Reference
 
 
+@checked
 def cable_drum(
     friction: float = 0.25,
     *,

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
-from .arguments import check_count, check_positive
+from .arguments import check_count, check_positive, checked
 from .fekete_references import FEKETE
 from .problem import Problem, Reference
 
@@ -14,6 +14,7 @@ from .problem import Problem, Reference
 _CIRCLES = ((3, 3 / 8, 1 / 13), (7, 1 / 8, 1 / 29), (6, -2 / 15, 1 / 7), (4, -3 / 10, 1 / 17 - 1 / 2))  # in units of π
 
 
+@checked
 def fekete(N: int = 20, *, t_end: float = 1000.0) -> Problem:
     """N points on the unit sphere with damped motion: 3 N coordinates, N constraints, a long way to rest [1]_.
 

@@ -8,12 +8,16 @@ from scipy.special import ellipk, ellipkinc
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
+from .arguments import checked
 from .pendulum import exact_angle
 from .problem import Problem, Reference
 
 _GRAVITY = 9.81
+#: singular positions that are worth listing
+MOST_TIMES = 1_000_000
 
 
+@checked
 def four_bar_chain(n: int = 2, *, t_end: float = 10.0) -> Problem:
     """N four-bar linkages side by side (IFToMM benchmark A02 [1]_): 2(N+1) coordinates, 2N+1 constraints.
 
@@ -73,6 +77,7 @@ def four_bar_chain(n: int = 2, *, t_end: float = 10.0) -> Problem:
     )
 
 
+@checked
 def four_bar_singular_times(n: int = 2, *, t_end: float = 10.0) -> np.ndarray:
     """Times in (0, t_end) at which all links of `four_bar_chain(n)` lie in one line.
 
@@ -84,7 +89,10 @@ def four_bar_singular_times(n: int = 2, *, t_end: float = 10.0) -> np.ndarray:
     k = np.sqrt(1 + 1 / (4 * omega2))  # the chain goes round: θ/2 + π/2 is a Jacobi amplitude of parameter 1/k²
     quarter = ellipk(1 / k**2)
     eighth = ellipkinc(np.pi / 4, 1 / k**2)  # from hanging to horizontal
-    turns = np.arange(int(k * np.sqrt(omega2) * t_end / (2 * quarter)) + 1)
+    count = k * np.sqrt(omega2) * t_end / (2 * quarter)
+    if count > MOST_TIMES:
+        raise OptionError(f"four_bar_singular_times: until t_end={t_end:g} there are more than {MOST_TIMES}")
+    turns = np.arange(int(count) + 1)
     times = np.array([2 * turns * quarter + quarter - eighth, 2 * turns * quarter + quarter + eighth])
     times = times.T.ravel() / (k * np.sqrt(omega2))
     return times[times < t_end]

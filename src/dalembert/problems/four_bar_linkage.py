@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
-from .arguments import check_finite, check_positive
+from .arguments import check_finite, check_positive, checked
 from .problem import Problem, known_values
 
 _FIRST_ANGLES = (np.pi / 2, 0.0, np.pi / 6)
@@ -40,6 +40,7 @@ _TABLE = {
 }  # fmt: skip
 
 
+@checked
 def four_bar_linkage(
     *, l1: float = 1.0, l2: float = 4.0, m: float = 1.0, g: float = 0.0, torque: float = 6.0, t_end: float = 1.0
 ) -> Problem:

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
+from .arguments import checked
 from .problem import Problem, known_values
 
 # t: positions, velocities, multipliers
@@ -28,6 +29,7 @@ _VALUES = {
 }  # fmt: skip
 
 
+@checked
 def heavy_top(*, t_end: float = 1.0) -> Problem:
     """Heavy top: seven positions, six velocities, p' = Z(p) v, three constraints, the quaternion's norm an invariant.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
-from .arguments import check_count, check_positive
+from .arguments import check_count, check_positive, checked
 from .insulator_chain_references import INSULATOR_CHAIN
 from .problem import Problem, Reference
 
@@ -23,6 +23,7 @@ _PARAMETERS = {
 INSULATOR_CHAIN_TURN = 0.12829577
 
 
+@checked
 def insulator_chain(N: int = 32, *, t_end: float = 0.1) -> Problem:
     """Chain of N cap insulators after the other one of a pair has broken off (MEXX [1]_, section 5.4).
 

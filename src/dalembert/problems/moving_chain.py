@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
-from .arguments import check_choice, check_count, check_finite, check_positive
+from .arguments import check_choice, check_count, check_finite, check_positive, checked
 from .moving_chain_references import MOVING_CHAIN
 from .pendulum_chain import COORDINATES, full_mass, turning
 from .problem import Problem, Reference
@@ -14,6 +14,7 @@ from .problem import Problem, Reference
 _PARAMETERS = {"m": 1.0, "L": 1.0, "g": 9.81, "x_mean": 2.0, "x_amplitude": 0.3, "y_amplitude": 0.2}
 
 
+@checked
 def moving_chain(N: int = 12, *, omega: float = 0.05, coordinates: str = "joint", t_end: float = 200.0) -> Problem:
     """N point masses on massless rods below a suspension that moves slowly [1]_: small oscillations over 200 s.
 

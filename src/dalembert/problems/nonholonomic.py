@@ -6,9 +6,11 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
+from .arguments import checked
 from .problem import Problem, Reference
 
 
+@checked
 def rolling_disc(
     *, m: float = 2.0, R: float = 0.5, spin: float = 3.0, steer: float = 0.7, t_end: float = 10.0
 ) -> Problem:
@@ -56,6 +58,7 @@ def rolling_disc(
     )
 
 
+@checked
 def sleigh(*, m: float = 1.0, offset: float = 0.5, speed: float = 1.5, t_end: float = 6.0) -> Problem:
     """Chaplygin's sleigh: a body on the plane whose knife edge cannot slip sideways.
 

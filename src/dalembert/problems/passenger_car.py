@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
-from .arguments import check_finite, check_positive
+from .arguments import check_finite, check_positive, checked
 from .passenger_car_references import PASSENGER_CAR
 from .problem import Problem, Reference
 from .rigid_bodies import Body
@@ -30,6 +30,7 @@ _PARAMETERS = {
 _WHEELS = {"front_left": (1, 1), "front_right": (1, -1), "rear_left": (-1, 1), "rear_right": (-1, -1)}
 
 
+@checked
 def passenger_car(
     *, speed: float = 25.0, amplitude: float = 0.5, frequency: float = 0.5, t_end: float = 5.0
 ) -> Problem:

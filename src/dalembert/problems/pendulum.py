@@ -10,6 +10,7 @@ from scipy.special import ellipj, ellipk, ellipkinc
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
+from .arguments import checked
 from .problem import Problem, Reference
 
 #: 4 K(1/2)², K the complete elliptic integral of the first kind: a pendulum of length 1 released from the horizontal
@@ -19,6 +20,7 @@ GRAVITY_OF_PERIOD_2 = 13.7503716360407456549801915596
 _ANGLES = {"horizontal": np.pi / 2, "hanging": 0.0}  # from the lower rest position
 
 
+@checked
 def pendulum(
     *,
     g: float = GRAVITY_OF_PERIOD_2,

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
-from .arguments import check_choice, check_count, check_finite, check_positive
+from .arguments import check_choice, check_count, check_finite, check_positive, checked
 from .problem import Problem, Reference
 
 COORDINATES = ("absolute", "joint")
@@ -19,6 +19,7 @@ _LAM = [-6.60857659971154, -66.02399693338721, 4.045569262464689, -55.4808296917
         -46.239074371211274, -17.630382636301245, -24.50479728123692]  # fmt: skip
 
 
+@checked
 def pendulum_chain(
     N: int = 4,
     coordinates: str = "absolute",

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion, Input
 
-from .arguments import check_positive
+from .arguments import check_positive, checked
 from .problem import Problem, known_values
 from .railway_carriage_references import RAILWAY_CARRIAGE
 from .rigid_bodies import Body, join
@@ -42,6 +42,7 @@ _BODIES = tuple(
 )
 
 
+@checked
 def railway_carriage(*, speed: float = 20.0, t_end: float = 15.0) -> Problem:
     """Carriage that crosses an S-shaped change of line at constant speed: 41 coordinates, 8 constraints, stiff.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
-from .arguments import check_finite, check_positive
+from .arguments import check_finite, check_positive, checked
 from .problem import Problem, Reference
 
 # by (L, H, m, g, th0, th_dot0): t, angle, rate, contact force
@@ -23,6 +23,7 @@ _TABLE = {
 ROCKING_BLOCK_FLAT = 0.5874779745739747
 
 
+@checked
 def rocking_block(
     *,
     L: float = 1.0,

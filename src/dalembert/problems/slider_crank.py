@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
+from .arguments import checked
 from .problem import Problem, Reference
 from .slider_crank_references import PUBLISHED, SLIDER_CRANK
 
@@ -30,6 +31,7 @@ _STARTS = {
 }
 
 
+@checked
 def slider_crank(*, start: str = "smooth", damping: bool = False, nonlinear: bool = False) -> Problem:
     """Slider crank with elastic rod on [0, 0.1] s: slow rigid motion with fast, small elastic oscillations.
 

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion, Input
 
+from .arguments import checked
 from .problem import Problem, known_values
 from .truck_references import TRUCK
 
@@ -40,6 +41,7 @@ REAR_ONSET = FRONT_ONSET + 4.5 / SPEED
 _P0 = [0.5, 2.0, 0.0, 0.5, 2.9, 0.0, -1.46, 2.9, 0.0]
 
 
+@checked
 def truck(*, version: str = "constrained", springs: str = "pneumatic", t_end: float = 10.0) -> Problem:
     """Truck over a bump: nine coordinates, two constraints (or none), stiff tyres, a road that begins abruptly.
 

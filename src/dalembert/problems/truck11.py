@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion, Input
 
+from .arguments import checked
 from .problem import Problem, known_values
 from .truck_references import TRUCK11
 
@@ -37,6 +38,7 @@ _PARAMETERS = {
 }  # fmt: skip
 
 
+@checked
 def truck11(*, road: str = "sine") -> Problem:
     """Truck with engine and seat on [0, 20] s: eleven coordinates, one constraint, stiff tyres and engine mounts.
 

@@ -16,11 +16,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import said, shown
 from dalembert.errors import InconsistentInitialValues, ModelError
 from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.event import Event, trace_events
-from dalembert.model.functions import said
 from dalembert.model.numeric import jacobian as numeric_jacobian
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import derive
@@ -29,6 +29,8 @@ from dalembert.regularize.system import places
 
 #: singular values below this fraction of the largest count as zero
 RANK = 1e-9
+#: residuals of initial conditions at most: each is traced by itself
+MOST_CONDITIONS = 10_000
 
 
 def solve_conditions(
@@ -161,8 +163,10 @@ class _Problem:
 def _traced(model: EquationsOfMotion, conditions: Any) -> tuple[ca.SX, EquationsOfMotion]:
     """The conditions as a column, and the model with a graph that knows them."""
     if not callable(conditions):
-        raise ModelError(f"initial_conditions must be a function of the namespace s, not {conditions!r}")
+        raise ModelError(f"initial_conditions must be a function of the namespace s, not {shown(conditions)}")
     count = _count(model, conditions)
+    if count > MOST_CONDITIONS:
+        raise ModelError("initial_conditions", [f"returns {count} residuals, more than {MOST_CONDITIONS}"])
     events = [Event(lambda s, i=i: conditions(s)[i], name=f"initial condition {i + 1}") for i in range(count)]
     if not events:
         return ca.SX(0, 1), model

@@ -22,10 +22,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import NoNumber, real, shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.kept import Slot
 from dalembert.model import EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
@@ -44,6 +46,8 @@ LEVEL = {
     "overdetermined": "acceleration",
     "overdetermined2": "velocity",
 }
+#: the largest of Baumgarte's coefficients: their squares stand in the equations
+STRONGEST = 1e50
 FORMULATIONS = tuple(LEVEL)
 
 
@@ -57,15 +61,34 @@ def formulate(model: Model, formulation: str = "index2", *, alpha: float = 5.0, 
     alpha, beta : float
         Baumgarte's coefficients.
     """
+    if not isinstance(model, Model):
+        raise OptionError(f"formulate needs a model, not {shown(model)}")
     if model.own_formulation is None:
+        if not isinstance(formulation, str):
+            raise OptionError(f"formulation={shown(formulation)} must be one of {', '.join(FORMULATIONS)}")
+        formulation = str.__str__(formulation)
         if formulation not in FORMULATIONS:
-            near = difflib.get_close_matches(str(formulation), FORMULATIONS, n=1)
+            near = difflib.get_close_matches(formulation, FORMULATIONS, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise OptionError(f"unknown formulation '{formulation}'{hint} (known: {', '.join(FORMULATIONS)})")
+        alpha, beta = _coefficient("alpha", alpha), _coefficient("beta", beta)
         key = (formulation, alpha, beta) if formulation == "baumgarte" else formulation
         return model.kept.get(SYSTEMS, key, lambda: _equations_of_motion(model, formulation, alpha, beta))
     build = {"quasi-linear": _quasi_linear, "implicit": _implicit}[model.own_formulation]
     return model.kept.get(SYSTEMS, None, lambda: build(model))
+
+
+def _coefficient(name: str, value: Any) -> float:
+    try:
+        number = real(value)
+    except NoNumber as reason:
+        raise OptionError(f"{name}={shown(value)} {reason}") from None
+    if not 0 <= number <= STRONGEST:
+        raise OptionError(
+            f"{name}={number} must lie between 0 and {STRONGEST:g}: negative ones drive the motion away from the "
+            "constraints, larger ones are nothing but stiff"
+        )
+    return number
 
 
 def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: float, beta: float) -> System:

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.checks import NoNumber, real, reals, shown
+from dalembert.errors import ModelError, OptionError
 from dalembert.kept import Slot
 from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction, is_large
@@ -83,7 +84,10 @@ class HiddenConstraints:
         graph = self.model.graph
         values = {}
         for kind in graph.vectors:
-            value = np.asarray(given.get(kind, ()), float).ravel()
+            try:
+                value = reals(given.get(kind, ())).ravel()
+            except NoNumber as reason:
+                raise ModelError(f"{kind} = {shown(given[kind])} {reason}") from None
             if value.size == 0:
                 value = np.zeros(graph.size(kind))
             if value.size != graph.size(kind):
@@ -91,8 +95,12 @@ class HiddenConstraints:
             values[kind] = value
         if "a" in given:
             values["a"] = given["a"]
+        try:
+            t = real(t)
+        except NoNumber as reason:
+            raise ModelError(f"t={shown(t)} {reason}") from None
         function = PointFunction(self.model, outputs, sparse=is_large(graph.value("mass")))
-        return function(float(t), values, self.model.theta(float(t)))
+        return function(t, values, self.model.theta(t))
 
 
 def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
@@ -105,6 +113,8 @@ def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
     >>> hidden.velocity(p=[0.6, -0.8], v=[0.4, 0.3])     # 2 x x' + 2 y y'
     array([0.])
     """
+    if not isinstance(model, EquationsOfMotion):
+        raise OptionError(f"hidden_constraints needs EquationsOfMotion, not {shown(model)}")
     return model.kept.get(HIDDEN, None, lambda: _with_own(model, derive(model)))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import NoNumber, quiet_arithmetic, real, shown, words
 from dalembert.errors import (
     FunctionFailed,
     InconsistentInitialValues,
@@ -89,14 +90,16 @@ def consistent_initial_values(
     >>> start.lam                                    # m (v² − g y) / (2 L²)
     array([4.049])
     """
-    if mode not in MODES:
-        raise OptionError(f"initial_values must be one of {', '.join(MODES)}, not {mode!r}")
+    if not isinstance(model, Model):
+        raise OptionError(f"start values need a model, not {shown(model)}")
+    if not isinstance(mode, str) or mode not in MODES:
+        raise OptionError(f"initial_values must be one of {', '.join(MODES)}, not {shown(mode)}")
     start, known = given_values(model, given)
-    t0 = float(t0)
-    if not np.isfinite(t0):
-        raise ModelError(f"the start time is {t0}")
+    t0, rtol, atol = _finite("t0", t0), _finite("rtol", rtol), _finite("atol", atol)
+    if rtol < 0 or atol < 0 or rtol + atol == 0:
+        raise OptionError(f"rtol={rtol} and atol={atol} must be positive")
     try:
-        with np.errstate(all="ignore"):  # what is not finite is looked for, and named
+        with quiet_arithmetic():  # what is not finite is looked for, and named
             return _complete(model, t0, start, known, mode, initial_conditions, rtol, atol)
     except np.linalg.LinAlgError as error:
         raise InconsistentInitialValues(
@@ -104,8 +107,18 @@ def consistent_initial_values(
             f"large or too small to be computed with ({error}); give it other units"
         ) from error
     except StepRefused as refusal:
-        message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {refusal}"
+        message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {words(refusal)}"
         raise FunctionFailed(message) from refusal
+
+
+def _finite(name: str, value: Any) -> float:
+    try:
+        number = real(value)
+    except NoNumber as reason:
+        raise OptionError(f"{name}={shown(value)} {reason}") from None
+    if not np.isfinite(number):
+        raise ModelError(f"the start time is {number}" if name == "t0" else f"{name}={number} is not finite")
+    return number
 
 
 def _complete(

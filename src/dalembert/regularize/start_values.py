@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
 from dalembert.model import Model
-from dalembert.model.functions import shown
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VOCABULARY
 
@@ -64,9 +64,9 @@ def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.nda
             faults.append(f"{kind}0: {explain_unknown(name, names)}")
             continue
         try:
-            number = float(_unmasked(value))
-        except (TypeError, ValueError, OverflowError):
-            faults.append(f"{kind}0['{name}'] = {shown(value)} is not a number")
+            number = real(value, flags=True)
+        except NoNumber as reason:
+            faults.append(f"{kind}0['{name}'] = {shown(value)} {reason}")
             continue
         if not np.isfinite(number):
             faults.append(f"{kind}0: the start value of '{name}' is {number}")
@@ -75,9 +75,9 @@ def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.nda
 
 def _from_array(kind: str, names: tuple[str, ...], given: Any, out: np.ndarray, faults: list[str]) -> None:
     try:
-        array = np.array(_unmasked(given), dtype=float).ravel()
-    except (TypeError, ValueError, OverflowError):
-        faults.append(f"{kind}0 = {shown(given)} is not an array of numbers")
+        array = reals(given).ravel()
+    except NoNumber as reason:
+        faults.append(f"{kind}0 = {shown(given)} {reason}")
         return
     if array.size != len(names):
         listed = f": {', '.join(names)}" if names else ""
@@ -87,10 +87,3 @@ def _from_array(kind: str, names: tuple[str, ...], given: Any, out: np.ndarray, 
     if not finite.all():
         faults.extend(f"{kind}0: the start value of '{names[i]}' is {array[i]}" for i in np.flatnonzero(~finite))
     out[:] = array
-
-
-def _unmasked(value: Any) -> Any:
-    """NumPy would take what is masked for zero, or for whatever stands behind the mask."""
-    if np.ma.is_masked(value):
-        raise TypeError("it is masked")
-    return value

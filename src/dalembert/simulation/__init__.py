@@ -14,7 +14,7 @@ from dalembert.locks import forks_wait
 from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
-from dalembert.simulation.arguments import positive, time_span, tolerances_for
+from dalembert.simulation.arguments import count, positive, switch, time_span, tolerances_for
 from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.output import Output, Sampling
@@ -22,8 +22,6 @@ from dalembert.simulation.preparing import preparing
 from dalembert.simulation.task import Task
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
-
-WHOLE = (int, np.integer)
 
 
 @forks_wait
@@ -75,10 +73,11 @@ def simulate(
     method : str or options object
         ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
-        Tolerances of the local error.
+        Tolerances of the local error; rtol between 1e-14 and 1, atol between 1e-100 and 1e100.
     t_eval : array or Output, optional
         Times at which the solution is given, or an `Output` that says how to choose them and what to keep; default:
         the accepted steps, all components.
+        Times within rounding of the ends count as the ends.
     first_step, max_step : float, optional
     max_steps : int
         Steps (also rejected ones) before giving up.
@@ -130,9 +129,9 @@ def simulate(
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
     step_limit = positive("max_step", max_step) or np.inf
-    first = positive("first_step", first_step)
-    if not isinstance(max_steps, WHOLE) or max_steps < 1:
-        raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
+    first, limit = positive("first_step", first_step), count("max_steps", max_steps)
+    dense, shows = switch("dense_output", dense_output), switch("progress", progress)
+    profiled, traced = switch("profile", profile), switch("trace", trace)
     saving = None if checkpoint is None else Checkpoint(checkpoint)
     clock = [time.perf_counter()]
     form = preparing(options.formulate, model)
@@ -144,12 +143,11 @@ def simulate(
         drive,
         Task(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
-            tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=int(max_steps),
-            events=as_events(events), sampling=sampling, dense_output=dense_output, trace=trace,
-            bar=progress_bar(t0, t1) if progress else None,
-            checkpoint=saving,
+            tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
+            events=as_events(events), sampling=sampling, dense_output=dense, trace=traced,
+            bar=progress_bar(t0, t1) if shows else None, checkpoint=saving,
         ),
-        clock if profile else None,
+        clock if profiled else None,
     )  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence, Set, Sized
 from typing import Any
 
 import numpy as np
 
+from dalembert.checks import LARGEST_WHOLE, NoNumber, digits, flag, real, reals, shown, whole
 from dalembert.errors import OptionError
 from dalembert.kept import Slot
 from dalembert.model.namespace import explain_unknown
@@ -15,15 +17,27 @@ from dalembert.solvers.method import Tolerances
 
 #: steps below this overflow in the methods' matrices
 SHORTEST = 1e-130
+#: times beyond this: their differences to the power of a method's order would overflow
+FARTHEST = 1e130
+#: relative tolerances lie between these: below are rounding errors, above not a single digit is asked for
+TIGHTEST, LOOSEST = 1e-14, 1.0
+#: and absolute ones between these, since errors are divided by them and squared
+SMALLEST, LARGEST = 1e-100, 1e100
+#: output times may lie this many units of rounding beyond the ends
+SLACK = 8
 
 
 def time_span(t_span: Any) -> tuple[float, float]:
     try:
-        t0, t1 = (float(t) for t in t_span)
-    except (TypeError, ValueError):
-        raise OptionError(f"t_span must be two numbers (start, end), not {t_span!r}") from None
+        if isinstance(t_span, str | bytes | Set | Mapping):  # of these, entries come in no order, or are no numbers
+            raise TypeError
+        t0, t1 = (real(t) for t in itertools.islice(t_span, 3))
+    except Exception:  # of a generator, say
+        raise OptionError(f"t_span must be two numbers (start, end), not {shown(t_span)}") from None
     if not (np.isfinite(t0) and np.isfinite(t1)):
         raise OptionError(f"t_span = ({t0}, {t1}) must be finite")
+    if max(abs(t0), abs(t1)) > FARTHEST:
+        raise OptionError(f"t_span = ({t0}, {t1}) must lie within ±{FARTHEST:g}; take another unit of time")
     if t0 != t1 and abs(t1 - t0) < SHORTEST:
         raise OptionError(f"t_span = ({t0}, {t1}) is too short to be divided into steps")
     return t0, t1
@@ -33,14 +47,31 @@ def positive(name: str, value: Any) -> float | None:
     if value is None:
         return None
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}={value!r} is not a number") from None
+        number = real(value)
+    except NoNumber as reason:
+        raise OptionError(f"{name}={shown(value)} {reason}; give a positive number or None") from None
     if not number > 0:
-        raise OptionError(f"{name}={value!r} must be positive")
+        raise OptionError(f"{name}={shown(value)} must be positive")
     if number < SHORTEST:
-        raise OptionError(f"{name}={value!r} is smaller than any step can be")
+        raise OptionError(f"{name}={shown(value)} is smaller than any step can be")
     return number
+
+
+def count(name: str, value: Any) -> int:
+    try:
+        number = whole(value)
+    except NoNumber:
+        number = 0
+    if not 1 <= number <= LARGEST_WHOLE:
+        raise OptionError(f"{name}={shown(value)} must be a positive whole number, at most 2**63 - 1")
+    return number
+
+
+def switch(name: str, value: Any) -> bool:
+    try:
+        return flag(value)
+    except NoNumber:
+        raise OptionError(f"{name}={shown(value)} must be True or False") from None
 
 
 #: pairs of numbers as tolerances, which many runs have in common
@@ -55,55 +86,70 @@ def tolerances_for(form: Form, rtol: Any, atol: Any) -> Tolerances:
 
 
 def _tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Tolerances:
-    smallest = 1e-14
     arrays = []
-    for name, given, default, least in (("rtol", rtol, 1e-6, smallest), ("atol", atol, 1e-8, 0.0)):
+    limits = ("rtol", rtol, 1e-6, TIGHTEST, LOOSEST), ("atol", atol, 1e-8, SMALLEST, LARGEST)
+    for name, given, default, least, most in limits:
         array = np.full(len(variables), default)
         if isinstance(given, Mapping):
             for variable, value in given.items():
                 if variable not in variables:
                     raise OptionError(f"{name}: {explain_unknown(variable, variables)}")
                 try:
-                    array[list(variables).index(variable)] = float(value)
-                except (TypeError, ValueError):
-                    raise OptionError(f"{name} for '{variable}' is {value!r}, not a number") from None
+                    array[list(variables).index(variable)] = real(value)
+                except NoNumber as reason:
+                    raise OptionError(f"{name} for '{variable}' is {shown(value)}, which {reason}") from None
         else:
             try:
-                given = np.asarray(given, float)
-            except (TypeError, ValueError):
+                several = given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Sized)
+                given = reals(given) if several else np.array(real(given))
+            except NoNumber:
                 raise OptionError(
-                    f"{name}={given!r} must be a number, an array or a mapping of names to numbers"
+                    f"{name}={shown(given)} must be a number, an array or a mapping of names to numbers"
                 ) from None
             if given.ndim and given.shape != array.shape:
                 raise OptionError(
                     f"{name} has shape {given.shape}; the {len(variables)} unknowns are {', '.join(variables)}"
                 )
             array[:] = given
-        if not (np.isfinite(array).all() and (array > least).all()):
-            bad = int(np.argmax(~(np.isfinite(array) & (array > least))))
-            raise OptionError(f"{name} = {array[bad]} for '{variables[bad]}' must be finite and greater than {least:g}")
+        fits = np.isfinite(array) & (array > least) & (array < most)
+        if not fits.all():
+            bad = int(np.argmax(~fits))
+            raise OptionError(
+                f"{name} = {array[bad]} for '{variables[bad]}' must be finite and greater than {least:g}, and less "
+                f"than {most:g}: {_WHY[name]}"
+            )
         array.flags.writeable = False  # runs share them
         arrays.append(array)
     return Tolerances(*arrays)
+
+
+_WHY = {
+    "rtol": "below is the rounding of numbers, and above not a single digit would be right",
+    "atol": "errors are divided by it, and squared; choose it well below the values that matter, in their unit",
+}
 
 
 def output_times(t_eval: Any, t0: float, t1: float) -> np.ndarray | None:
     if t_eval is None:
         return None
     try:
-        times = np.array(t_eval, float).ravel()
-    except (TypeError, ValueError):
-        raise OptionError(f"t_eval must be an array of times, not {t_eval!r}") from None
+        times = reals(t_eval).ravel()
+    except NoNumber:
+        raise OptionError(f"t_eval must be an array of times, not {shown(t_eval)}") from None
     direction = 1 if t1 >= t0 else -1
     if not np.isfinite(times).all():
         raise OptionError("t_eval contains values that are not finite")
     if (np.diff(times) * direction <= 0).any():
         k = int(np.argmax(np.diff(times) * direction <= 0))
+        order = "increasing" if direction > 0 else "decreasing"
+        raise OptionError(f"t_eval must be strictly {order}: {digits(times[k])} is followed by {digits(times[k + 1])}")
+    within = np.clip(times, min(t0, t1), max(t0, t1))
+    slack = SLACK * np.spacing(max(abs(t0), abs(t1)))
+    outside = np.abs(times - within) > slack
+    outside[1:] |= (np.diff(within) == 0) & (within[1:] != times[1:])  # they shall differ, too
+    if outside.any():
         raise OptionError(
-            f"t_eval must be strictly {'increasing' if direction > 0 else 'decreasing'}: {times[k]:.9g} is followed by "
-            f"{times[k + 1]:.9g}"
+            f"t_eval contains {digits(times[np.argmax(outside)])}, outside of the interval from {digits(t0)} to "
+            f"{digits(t1)}"
         )
-    outside = times[((times - t0) * direction < 0) | ((times - t1) * direction > 0)]
-    if outside.size:
-        raise OptionError(f"t_eval contains {outside[0]:.9g}, outside of the interval from {t0:.9g} to {t1:.9g}")
-    return times
+    return within

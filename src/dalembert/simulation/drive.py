@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from dalembert.checks import quiet_arithmetic
 from dalembert.errors import SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.regularize.index import explained, judge_index, remedy
 from dalembert.simulation.events import EventHandler
@@ -23,6 +24,11 @@ PREPARATION = ("formulation", "initial values", "compilation and records")
 
 def drive(task: Task, clock: list[float] | None) -> Solution:
     """Carry out a task. `clock` holds the times of preparation so far if a profile is wanted."""
+    with quiet_arithmetic():
+        return _drive(task, clock)
+
+
+def _drive(task: Task, clock: list[float] | None) -> Solution:
     rtol, atol = task.tolerances.tightest
     initial = start_values(
         task.model,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import said, words
 from dalembert.errors import FunctionFailed, SimulationError
 from dalembert.model.event import Event
 from dalembert.simulation.hybrid import HybridState, Responder
@@ -113,8 +114,8 @@ class EventHandler:
         bad = [event.name for event, value in zip(self.events, values, strict=False) if not np.isfinite(value)]
         names = ", ".join(f"'{name}'" for name in bad or [event.name for event in self.events])
         reason = error or segment.port.take_refusal()
-        said = f" ({type(error).__name__}: {error})" if error is not None else f" ({reason})" if reason else ""
-        return FunctionFailed(f"the function of event {names} cannot be evaluated at t = {t:.9g}{said}")
+        why = f" ({said(error)})" if error is not None else f" ({words(reason)})" if reason else ""
+        return FunctionFailed(f"the function of event {names} cannot be evaluated at t = {t:.9g}{why}")
 
     # -- the last step ---------------------------------------------------------------------------------------------
 

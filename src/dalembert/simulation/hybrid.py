@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.checks import NoNumber, reals, said, shown, users_arithmetic
 from dalembert.errors import SimulationError
 from dalembert.locks import away
 from dalembert.model import Model
 from dalembert.model.event import Event
-from dalembert.model.functions import said
 from dalembert.model.namespace import explain_unknown
 
 
@@ -72,14 +72,14 @@ class HybridState:
         places = {name: (kind, i) for kind in vectors for i, name in enumerate(self.model.names(kind))}
         places |= {name: ("discrete", i) for i, name in enumerate(self.model.discrete_names)}
         if not isinstance(transition.values, Mapping):
-            raise SimulationError(f"{by} must return a mapping of names to values, not {transition.values!r}")
+            raise SimulationError(f"{by} must return a mapping of names to values, not {shown(transition.values)}")
         for name, value in transition.values.items():
             try:
-                new = np.asarray(value, float)
-            except (TypeError, ValueError):
+                new = reals(value)
+            except NoNumber:
                 new = np.full(1, np.nan)
             if not np.isfinite(new).all() or (name in places and new.size != 1):
-                raise SimulationError(f"{by} sets '{name}' to {value!r} at t = {self.t:.9g}")
+                raise SimulationError(f"{by} sets '{name}' to {shown(value)} at t = {self.t:.9g}")
             if name in places:
                 kind, i = places[name]
                 (discrete if kind == "discrete" else vectors[kind])[i] = float(new.reshape(()))
@@ -96,7 +96,9 @@ class HybridState:
             return self.active
         known = (*self.model.names("lam"), *self.model.names("mu"))
         if isinstance(wanted, str) or not isinstance(wanted, Collection):
-            raise SimulationError(f"{by}: active={wanted!r} must be a list of names of constraints: {', '.join(known)}")
+            raise SimulationError(
+                f"{by}: active={shown(wanted)} must be a list of names of constraints: {', '.join(known)}"
+            )
         for name in wanted:
             if name not in known:
                 raise SimulationError(f"{by}: active: {explain_unknown(name, known)}")
@@ -129,7 +131,7 @@ class Actions:
                 continue
             by = f"the action of event '{event.name}'"
             try:
-                with away():  # it may wait for another thread that simulates, too
+                with away(), users_arithmetic():  # it may wait for another thread that simulates, too
                     answer = event.action(state.namespace())
             except Exception as error:
                 raise SimulationError(f"{by} raised {said(error)} at t = {state.t:.9g}") from error

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.checks import words
 from dalembert.errors import (
     DalembertError,
     FunctionFailed,
@@ -66,7 +67,7 @@ class Loop:
             )
             raise Interrupted(message, recorder.solution("interrupted", message)) from None
         except StepRefused as refusal:
-            message = f"a model function refused at the start of a step: {refusal}"
+            message = f"a model function refused at the start of a step: {words(refusal)}"
             raise FunctionFailed(message, recorder.solution("failed", message)) from refusal
         except SimulationError as error:
             error.solution = recorder.solution("failed", str(error))

@@ -9,17 +9,19 @@ References
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.checks import digits, shown
 from dalembert.errors import OptionError, SimulationError
 from dalembert.kept import Slot
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VOCABULARY
-from dalembert.options import Options, require
+from dalembert.options import Options, between, require
 from dalembert.regularize.form import Form
 from dalembert.simulation.arguments import output_times
 from dalembert.solution.memory import in_words, memory
@@ -28,6 +30,8 @@ from dalembert.solution.memory import in_words, memory
 MOST_POINTS = 100_000_000
 #: of each point while a result is put together
 COPIES = 3
+#: names of them: more than any model has
+MOST_COMPONENTS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -75,15 +79,19 @@ class Output(Options):
             )
         for name in ("points", "per_step"):
             count = getattr(self, name)
-            require(count is None or 0 <= count <= MOST_POINTS, f"{name}={count} must lie between 0 and {MOST_POINTS}")
+            if count is not None:
+                between(name, count, 0, MOST_POINTS)
         spacing = self.max_spacing
         require(spacing is None or spacing > 0, f"max_spacing={spacing} must be positive")
         if self.components is None:
             return
         wanted = [self.components] if isinstance(self.components, str) else self.components
-        wanted = list(wanted) if isinstance(wanted, Iterable) else [None]
+        try:
+            wanted = list(itertools.islice(wanted, MOST_COMPONENTS)) if isinstance(wanted, Iterable) else [None]
+        except Exception:  # a 0-d array, a generator that fails
+            wanted = [None]
         if not all(isinstance(name, str) for name in wanted):
-            raise OptionError(f"components={self.components!r} must be names of variables or vectors")
+            raise OptionError(f"components={shown(self.components)} must be names of variables or vectors")
         require(bool(wanted), "components= is empty: name what shall be kept")
         object.__setattr__(self, "components", tuple(wanted))
 
@@ -112,7 +120,8 @@ class Sampling:
             self.times = _equidistant(t0, t1, output.points, self._row)
         if self.max_spacing is not None and abs(t1 - t0) > MOST_POINTS * self.max_spacing:
             raise OptionError(
-                f"max_spacing={self.max_spacing:g} would give more than {MOST_POINTS} points between {t0:g} and {t1:g}"
+                f"max_spacing={digits(self.max_spacing)} would give more than {MOST_POINTS} points between "
+                f"{digits(t0)} and {digits(t1)}"
             )
         if self.max_spacing is not None:
             _must_fit(abs(t1 - t0) / self.max_spacing, self._row, f"max_spacing={self.max_spacing:g}")

@@ -73,7 +73,7 @@ class EventLog(Sequence[Occurrence]):
 
     def named(self, name: str) -> EventLog:
         """The occurrences of one event."""
-        if self.names and name not in self.names:
+        if not isinstance(name, str) or (self.names and name not in self.names):
             raise ModelError(f"events: {explain_unknown(name, self.names)}")
         return EventLog((o for o in self._occurrences if o.name == name), (name,))
 

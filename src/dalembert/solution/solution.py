@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.checks import reals, shown
 from dalembert.errors import DalembertError, OptionError, SimulationError
 from dalembert.locks import renewed
 from dalembert.model import Model
@@ -180,7 +181,7 @@ class Solution(StateView):
     def at(self, t: float | np.ndarray) -> StateView:
         """The state at any time of the interval, or at an array of times; right after the jump where it jumps."""
         x = self.trajectory(t)
-        time = float(t) if np.ndim(t) == 0 else np.asarray(t, float)
+        time = reals(t)[()]
         discrete = self._discrete_at(self._segment_at(np.ravel(time)))
         discrete = {name: np.reshape(values, np.shape(time))[()] for name, values in discrete.items()}
         return StateView(time, x, self._slices, self._names, self.not_kept, discrete)
@@ -216,6 +217,8 @@ class Solution(StateView):
         from dalembert.solution.residuals import constraint_residual
 
         model = self._needed_model("residuals")
+        if not isinstance(level, str):
+            raise OptionError(f"residual level {shown(level)} must be one of {', '.join(model.residual_levels)}")
         vectors = self._model_vectors(*NEEDED.get(level, ()))
         residual = constraint_residual(model, level, self._off_breakpoints(model), vectors, self._thetas(model))
         if level in ROWS and any(segment.active is not None for segment in self.segments):

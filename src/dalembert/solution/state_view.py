@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dalembert.checks import shown
 from dalembert.errors import ModelError, NotKept
 from dalembert.kept import computed
 from dalembert.model.namespace import explain_unknown
@@ -147,7 +148,7 @@ class StateView:
 
     def __getitem__(self, name: str) -> np.ndarray | float:
         if not isinstance(name, str):
-            raise ModelError(f"variables are taken by name, not by {name!r}; rows are those of .t and .x")
+            raise ModelError(f"variables are taken by name, not by {shown(name)}; rows are those of .t and .x")
         if name in self._discrete:
             return self._discrete[name]
         if name not in self._columns:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import OptionError
 
 #: times this many units in the last place beyond the ends count as the ends
@@ -151,7 +152,10 @@ class Trajectory:
                 f"this result holds {len(self.points()[0])} points and nothing between them; "
                 "for values at any time use simulate(..., dense_output=True)"
             )
-        t = np.asarray(t, float)
+        try:
+            t = reals(t)
+        except NoNumber as reason:
+            raise OptionError(f"t = {shown(t)} {reason}") from None
         inside = self.covers(t)
         if not inside.all():
             low, high = sorted(self.interval)

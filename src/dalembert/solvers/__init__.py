@@ -6,6 +6,7 @@ import difflib
 import functools
 from typing import Any
 
+from dalembert.checks import shown
 from dalembert.errors import OptionError
 from dalembert.solvers.dassl import Dassl
 from dalembert.solvers.geoms import Geoms
@@ -45,13 +46,14 @@ def resolve_method(method: Any) -> MethodOptions:
     if isinstance(method, type) and issubclass(method, MethodOptions):
         return method()
     if isinstance(method, str):
+        method = str.__str__(method)
         name = method.lower()
         if name in METHODS or name == "auto":
             return _defaults(name)
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise OptionError(f"unknown method '{method}'{hint} (known: auto, {', '.join(METHODS)})")
-    raise OptionError(f"method must be a name or an options object such as Radau5(), not {method!r}")
+    raise OptionError(f"method must be a name or an options object such as Radau5(), not {shown(method)}")
 
 
 __all__ = [

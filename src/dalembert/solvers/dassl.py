@@ -54,7 +54,7 @@ class Dassl(BdfOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(
-            self.formulation != "index3",
+            not isinstance(self.formulation, str) or self.formulation != "index3",
             "formulation='index3': with changing steps the multipliers and velocities of index 3 do not converge. Take "
             "'ggl' or 'index2', or Radau5",
         )

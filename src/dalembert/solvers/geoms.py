@@ -24,8 +24,8 @@ from dalembert.linalg.saddle.auto import AUTO
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import projected
-from dalembert.solvers.method import RunSpec, one_of, require
-from dalembert.solvers.radau.options import KERNELS_OF, RadauOptions
+from dalembert.solvers.method import RunSpec, between, one_of, require
+from dalembert.solvers.radau.options import KERNELS_OF, MOST_ITERATIONS, RadauOptions
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -70,7 +70,7 @@ class Geoms(RadauOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
-        if isinstance(self.invariants, bool):
+        if isinstance(self.invariants, bool | np.bool_):
             object.__setattr__(self, "invariants", "project" if self.invariants else "ignore")
         one_of("invariants", self.invariants, ("project", "impose", "ignore"))
         one_of("algebraic", self.algebraic, CONSTRAINTS)
@@ -82,6 +82,7 @@ class Geoms(RadauOptions):
         one_of("scaling", self.scaling, ("rows", "step", "none"))
         one_of("accelerations", self.accelerations, ("auto", "eliminated", "unknown"))
         require(self.corrections >= 0, f"corrections={self.corrections} must not be negative")
+        between("corrections", self.corrections, 0, MOST_ITERATIONS)
         require(0 < self.rank_threshold < 1, f"rank_threshold={self.rank_threshold} must lie between 0 and 1")
 
     def _take_null_space(self) -> None:

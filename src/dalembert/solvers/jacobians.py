@@ -28,10 +28,8 @@ class Jacobian(Options):
     extended: bool = False
 
     def check(self) -> None:
+        self.coerce_numbers()
         name = type(self).__name__
-        for option in ("partitioned", "extended"):
-            value = getattr(self, option)
-            require(isinstance(value, bool), f"{name}: {option}={value!r} must be True or False")
         require(
             self.partitioned or not self.extended, f"{name}(extended=True) needs partitioned=True: it updates ∂F/∂x"
         )

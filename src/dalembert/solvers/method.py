@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dalembert.kept import Pool, Slot, computed
-from dalembert.options import Options, one_of, require  # noqa: F401
+from dalembert.options import Options, between, one_of, require  # noqa: F401
 from dalembert.solvers.status import Count
 
 if TYPE_CHECKING:
@@ -184,7 +184,11 @@ class MethodOptions(Options):
 
 def root_mean_square(values: np.ndarray) -> float:
     """A tenth of the time that `np.mean` would take."""
-    return math.sqrt(np.add.reduce(values * values) / values.size)
+    square = np.add.reduce(values * values)
+    if square == np.inf and np.isfinite(values).all():  # 1e200 has no square, but it has a root mean square
+        largest = np.abs(values).max()
+        return float(largest * root_mean_square(values / largest))
+    return math.sqrt(square / values.size)
 
 
 def first_step_guess(x: np.ndarray, x_dot: np.ndarray, weight: np.ndarray, span: float) -> float:

@@ -13,13 +13,14 @@ References
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import shown, whole
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.solvers.half.extrapolation import MOST_ROWS, SEQUENCES
@@ -69,15 +70,15 @@ class Mexx(HalfExplicitOptions):
             one_of("sequence", self.sequence, tuple(SEQUENCES))
             return
         try:
-            numbers = tuple(self.sequence)
-        except TypeError:
-            raise OptionError(f"sequence={self.sequence!r} must be a name or numbers") from None
-        rising = all(isinstance(n, Integral) and n > before for before, n in zip((1, *numbers), numbers, strict=False))
+            numbers = tuple(whole(n) for n in itertools.islice(self.sequence, MOST_ROWS + 1))
+        except Exception:  # no sequence, no numbers, or a generator that fails
+            raise OptionError(f"sequence={shown(self.sequence)} must be a name or whole numbers") from None
+        rising = all(n > before for before, n in zip((1, *numbers), numbers, strict=False))
         if not rising or not 3 <= len(numbers) <= MOST_ROWS or numbers[-1] > 1000:
             raise OptionError(
-                f"sequence={self.sequence!r} must be 3 to {MOST_ROWS} increasing whole numbers from 2 to 1000"
+                f"sequence={shown(self.sequence)} must be 3 to {MOST_ROWS} increasing whole numbers from 2 to 1000"
             )
-        object.__setattr__(self, "sequence", tuple(int(n) for n in numbers))
+        object.__setattr__(self, "sequence", numbers)
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -28,6 +28,8 @@ SPARE = 8
 
 PREPARED: Slot[Prepared | None] = Slot("start values by a kernel", most=1)
 
+_PLAIN = frozenset((float, int, np.float64))
+
 _MODES = {"correct": 0, "check": 1, "trust": 2}
 
 
@@ -114,13 +116,13 @@ class Prepared:
             part, n, bit = places[key]
             # plain numbers in the right number; a shape that would be broadcast is not meant so
             if type(value) is np.ndarray:
-                if value.shape != (n,):
+                if value.shape != (n,) or value.dtype.kind not in "fiu":
                     return None
-            elif (type(value) is not list and type(value) is not tuple) or len(value) != n:
+            elif not _plain_numbers(value, n):
                 return None
             try:
                 x[part] = value
-            except (TypeError, ValueError, OverflowError):
+            except OverflowError:
                 return None
             known |= bit
         t0 = float(t0)
@@ -132,6 +134,11 @@ class Prepared:
         result = x.copy()
         values = {kind: result[part] for kind, part in self._parts}
         return InitialValues(t0, values, run.correction)
+
+
+def _plain_numbers(value: Any, n: int) -> bool:
+    """Whether it is a list of n numbers that NumPy takes as they are meant."""
+    return (type(value) is list or type(value) is tuple) and len(value) == n and _PLAIN.issuperset(map(type, value))
 
 
 class _Run:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from dalembert.background import in_background
+from dalembert.checks import said, words
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
@@ -15,7 +16,6 @@ from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, OptionError, SimulationError
 from dalembert.locks import away
 from dalembert.model import Model
-from dalembert.model.functions import said
 from dalembert.regularize.form import Form
 from dalembert.solvers.attempts import N_COLUMNS, new_trace, take_attempts
 from dalembert.solvers.buffer import collect, new_buffer
@@ -292,8 +292,8 @@ class KernelStepper:
         """What a Python function said when it refused a point."""
         for port in (*self.model_ports(), self._inputs):
             refusal = port.take_refusal() if port is not None else None
-            if refusal is not None and str(refusal):
-                return f"a model function refused ({refusal})"
+            if refusal is not None and words(refusal):
+                return f"a model function refused ({words(refusal)})"
         return None
 
     def not_finite(self) -> str:

@@ -26,6 +26,7 @@ class RangeSpace(LinearSolver):
     constraint: str = "auto"  # G is "full" or "sparse"
 
     def __post_init__(self) -> None:
+        self.coerce_numbers()
         check_storage(self.mass, self.constraint)
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:

@@ -145,6 +145,12 @@ def set_formula(state):
     k, h, n = state.order, state.h, state.n
     psi, alpha, beta = vec(state.psi, ROWS), vec(state.alpha, ROWS), vec(state.beta, ROWS)
     sigma, gamma, phi = vec(state.sigma, ROWS), vec(state.gamma, ROWS), mat(state.phi, ROWS, n)
+    if state.h_old == 0.0 and h != psi[0]:
+        # before the first step there is no past: the one difference is that of the step to be taken, whatever was tried
+        # before it. Otherwise its error would be divided by the longer one.
+        for i in range(n):
+            phi[1, i] *= h / psi[0]
+        psi[0] = h
     if h != state.h_old or k != state.order_old:
         state.steady = 0
     state.steady = min(state.steady + 1, state.order_old + 2)

@@ -13,7 +13,7 @@ from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
 from dalembert.solvers.linear_algebra import iteration_pattern
-from dalembert.solvers.method import MethodOptions, one_of, require
+from dalembert.solvers.method import MethodOptions, between, one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ALGEBRAIC_ERRORS = ("full", "scaled", "excluded")
 #: rows of the matrix from which sparse factors are quicker
 LARGE = 24
+#: of Newton's method: what has not converged by then never does
+MOST_ITERATIONS = 1000
 ALGEBRAS: Slot[Memory] = Slot("linear algebras of BDF methods", most=4)
 
 
@@ -51,7 +53,10 @@ class BdfOptions(MethodOptions):
         check_solver(type(self).__name__, self.linear_solver, ITERATION)
         require(1 <= self.max_order <= 5, f"max_order={self.max_order} must be between 1 and 5")
         require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
-        require(self.newton_limit > 0, f"newton_limit={self.newton_limit} must be positive")
+        between("newton_iterations", self.newton_iterations, 2, MOST_ITERATIONS)
+        limit = self.newton_limit
+        require(limit > 0, f"newton_limit={limit} must be positive")
+        require(limit <= 1, f"newton_limit={limit} must not exceed 1: Newton's errors count, too")
         require(
             isinstance(self.jacobian, Jacobian),
             f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences()",

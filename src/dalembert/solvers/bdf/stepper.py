@@ -55,7 +55,9 @@ class BdfStepper(ImplicitStepper):
         state.x[:], state.x_dot[:] = x, x_dot
         state.weight[:] = state.atol + state.rtol * np.abs(x)
         span = t_end - t
-        h = np.copysign(abs(first_step) if first_step else self._first_step(abs(span)), span)
+        # the differences are those of this step: were it shortened behind them, the first error would look smaller
+        h = abs(first_step) if first_step else self._first_step(abs(span))
+        h = np.copysign(min(h, abs(span), self.spec.max_step), span)
         state.phi[:] = 0.0
         state.phi[0], state.phi[1] = x, h * x_dot
         state.psi[:] = 0.0

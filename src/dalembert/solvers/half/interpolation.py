@@ -28,6 +28,8 @@ INNER = -(3.0 - np.sqrt(3.0)) / 6.0
 SLOPE = 2.0 * INNER * (1.0 + INNER) * (1.0 + 2.0 * INNER)
 #: earlier points nearer than this fraction of the step are not used: differences would be noise
 NEAREST = 0.2
+#: of differences of positions in what makes quartics of velocities: two roundings
+NOISE = 60.0 * 2.3e-16
 #: nodes of the multipliers' polynomial, and earlier points among them
 NODES, PAST = 6, 4
 
@@ -86,7 +88,9 @@ def raise_from_positions(state):
     for i in range(n_p):
         a0, a1 = h * x_dot[n_p + i], h * new_dot[n_p + i]
         mean = 0.5 * (x[n_p + i] + new[n_p + i]) + (a0 - a1) / 12.0
-        raise_degree(c, n_p + i, 30.0 * ((raw[i] - x[i]) / h - mean))
+        kappa = 30.0 * ((raw[i] - x[i]) / h - mean)
+        if abs(kappa * h) > NOISE * abs(raw[i]):  # over the shortest steps the way travelled is nothing but rounding
+            raise_degree(c, n_p + i, kappa)
         late = 0.5 * (h * a1 - 2.0 * c[2, i])
         early = 0.5 * (h * a0 - 2.0 * c[2, i] + 6.0 * c[3, i])
         rho = late - early

@@ -56,7 +56,9 @@ class HalfExplicitOptions(MethodOptions):
         one_of("projection", self.projection, PROJECTIONS)
         check_solver(type(self).__name__, self.linear_solver, SADDLE)
         require(self.projection_every >= 1, f"projection_every={self.projection_every} must be at least 1")
-        require(self.projection_limit > 0, f"projection_limit={self.projection_limit} must be positive")
+        limit = self.projection_limit
+        require(limit > 0, f"projection_limit={limit} must be positive")
+        require(limit <= 1, f"projection_limit={limit} must not exceed 1: what is left counts as an error")
         limit = self.drift_limit
         require(limit is None or limit > 0, f"drift_limit={limit} must be positive")
         require(self.min_step >= 0, f"min_step={self.min_step} must not be negative")

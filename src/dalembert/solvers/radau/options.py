@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import OptionError
 from dalembert.solvers.jacobians import EXACT, Jacobian
-from dalembert.solvers.method import MethodOptions, RunSpec, one_of, require
+from dalembert.solvers.method import MethodOptions, RunSpec, between, one_of, require
 
 if TYPE_CHECKING:
     from dalembert.solvers.radau.control import Control
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 MATRIX_AT = ("start", "stage1", "stage2", "stage3")
 #: followed by the name of a module with linear algebra: its kernels, for `announce`
 KERNELS_OF = "dalembert.solvers.radau.kernels:compile_for:dalembert.solvers.radau"
+#: of Newton's method, and the like: what has not converged by then never does
+MOST_ITERATIONS = 1000
 UNIT = float(np.finfo(float).eps)
 
 
@@ -50,18 +53,21 @@ class RadauOptions(MethodOptions):
             f"newton_matrix={self.newton_matrix!r} needs start='extrapolated': without it there is no predicted stage",
         )
         require(self.newton_iterations >= 2, f"newton_iterations={self.newton_iterations}: at least 2 are needed")
+        between("newton_iterations", self.newton_iterations, 2, MOST_ITERATIONS)
         limit = self.newton_limit
         require(limit is None or limit > 0, f"newton_limit={limit} must be positive")
+        require(limit is None or limit <= 1, f"newton_limit={limit} must not exceed 1: Newton's errors count, too")
         require(self.newton_updates >= 0, f"newton_updates={self.newton_updates} must not be negative")
+        between("newton_updates", self.newton_updates, 0, MOST_ITERATIONS)
         require(0 < self.safety < 1, f"safety={self.safety} must lie between 0 and 1")
         require(self.max_growth > 1, f"max_growth={self.max_growth} must exceed 1")
         require(0 < self.max_shrink < 1, f"max_shrink={self.max_shrink} must lie between 0 and 1")
         try:
-            low, high = (float(ratio) for ratio in self.keep_step)
-        except (TypeError, ValueError):
-            raise OptionError(f"keep_step={self.keep_step!r} must be two numbers") from None
+            low, high = (real(ratio) for ratio in reals(self.keep_step))
+        except (NoNumber, TypeError, ValueError):
+            raise OptionError(f"keep_step={shown(self.keep_step)} must be two numbers") from None
         object.__setattr__(self, "keep_step", (low, high))
-        require(0 < low <= 1 <= high, f"keep_step={self.keep_step} must enclose 1")
+        require(0 < low <= 1 <= high < np.inf, f"keep_step={self.keep_step} must enclose 1")
         require(
             isinstance(self.jacobian, Jacobian) and not self.jacobian.partitioned,
             f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences(); {type(self).__name__} "
@@ -77,7 +83,7 @@ class RadauOptions(MethodOptions):
 
         internal = 0.1 * float(np.min(spec.tolerances.rtol)) ** (2 / 3)
         return Control(
-            newton_limit=self.newton_limit or max(10 * self.rounding_unit / internal, min(0.03, internal**0.5)),
+            newton_limit=self.newton_limit or max(min(10 * self.rounding_unit / internal, 1), min(0.03, internal**0.5)),
             max_iterations=self.newton_iterations,
             safety=self.safety,
             max_growth=self.max_growth,

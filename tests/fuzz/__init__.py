@@ -1,0 +1,1 @@
+"""Random models and options, against independent answers."""
