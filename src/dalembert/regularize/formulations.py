@@ -29,6 +29,7 @@ import numpy as np
 from dalembert.errors import ModelError, OptionError
 from dalembert.kept import Slot
 from dalembert.model import EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
+from dalembert.model.graph import Graph
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
 from dalembert.regularize.system import System, places
@@ -121,6 +122,9 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         "index3": {"v": 2, "lam": 3, "mu": 2},
         "ggl": {"lam": 2, "mu": 2, "eta": 3},
     }.get(formulation, {"lam": 2, "mu": 2})
+    index = {kind: np.full(graph.size(kind), index_of.get(kind, 1)) for kind in kinds}
+    if formulation == "index3":
+        index["v"][~_feels_multipliers(graph, residual[slices["v"]])] = 1
     extra, extra_names = ca.SX(0, 1), ()
     if formulation in ("overdetermined", "overdetermined2"):
         extra = hidden.g
@@ -139,7 +143,7 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         slices=slices,
         variables=tuple(name for kind in kinds for name in model.names(kind)),
         equations=tuple(name for kind in kinds for name in equations[kind]),
-        index=np.concatenate([np.full(graph.size(kind), index_of.get(kind, 1)) for kind in kinds]),
+        index=np.concatenate([index[kind] for kind in kinds]),
         x=x,
         x_dot=x_dot,
         residual=residual,
@@ -148,6 +152,20 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         constraints=extra,
         constraint_names=extra_names,
     )
+
+
+def _feels_multipliers(graph: Graph, motion: ca.SX) -> np.ndarray:
+    """Mask of the velocities whose derivatives depend on λ: it stands in their equation of motion, or inertia connects
+    them to one of these. Functions that could not be traced may depend on it."""
+    M = ca.sparsify(graph.value("mass"))
+    if not graph.size("lam"):
+        return np.zeros(M.shape[0], bool)
+    symbols = ca.vertcat(graph.symbol["lam"], *(block.symbol for block in graph.externals_in(motion)))
+    direct = np.diff(ca.jacobian(motion, symbols).sparsity().T.colind()) > 0
+    _, order, ends = (M.sparsity() + M.sparsity().T).scc()  # groups of velocities that inertia connects
+    group = np.empty(len(order), int)
+    group[order] = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    return np.isin(group, group[direct])
 
 
 def _quasi_linear(model: QuasiLinearDAE) -> System:

@@ -5,9 +5,10 @@ constraints exactly and the others up to a relaxation,
 
     A₁ d − B μ = r₁,   A₂ d = r₂,      d = A₁⁻¹ (r₁ + B Q⁻¹ (r₂ − A₂ A₁⁻¹ r₁)),   Q = A₂ A₁⁻¹ B.
 
-With B = E A₂ᵀ it is the derivatives x' that are relaxed by A₂ᵀ μ, as η relaxes p' in the formulation of Gear, Gupta
+With B = E W A₂ᵀ it is the derivatives x' that are relaxed by W A₂ᵀ μ, as η relaxes p' in the formulation of Gear, Gupta
 and Leimkuhler. Where A₁ holds the constraints on acceleration level, B = A₂ᵀ itself would relax the equations of motion
-in the direction of the multipliers, which corrects no velocity: Q is singular there at rest.
+in the direction of the multipliers, which corrects no velocity: Q is singular there at rest. The diagonal W measures
+velocities in the tolerances' unit of time, so that it does not matter which unit the model has.
 """
 
 import numba as nb
@@ -31,6 +32,7 @@ ALGEBRA = layout(
         "h", "h_row", "h_column", "all_e", "all_e_row", "all_e_column",
         "X",  # rows: the columns of A₁⁻¹ B
         "Q", "mu", "relaxed",
+        "metric",  # W
     ],
     reals=["c"],
     wholes=[*out_of.WHOLES, "n_h", "n_all_e", "n_constraints", "singular"],
@@ -58,7 +60,7 @@ def overdetermined_algebra(compiled) -> Memory:
             h=h, h_row=rows[h] - n, h_column=columns[h].copy(),
             all_e=len(rows) + np.arange(len(e_rows)), all_e_row=e_rows, all_e_column=e_columns,
             X=np.zeros((n_constraints, n)), Q=new_square(n_constraints), mu=np.zeros(n_constraints),
-            relaxed=np.zeros(n), n_h=len(h), n_all_e=len(e_rows), n_constraints=n_constraints,
+            relaxed=np.zeros(n), metric=np.ones(n), n_h=len(h), n_all_e=len(e_rows), n_constraints=n_constraints,
             cost=np.array([
                 product,
                 4 * m * m + factors + n_constraints * (substitution + around + 2 * len(h)) + factors_q,
@@ -86,7 +88,7 @@ def prepare(own, c, unused_1, unused_2):
     nz, X, relaxed, square = vec(la.nonzeros, la.n_nonzeros), mat(la.X, k, n), vec(la.relaxed, n), square_at(la.Q)
     h, row, column = ivec(la.h, la.n_h), ivec(la.h_row, la.n_h), ivec(la.h_column, la.n_h)
     e, e_row, e_column = ivec(la.all_e, la.n_all_e), ivec(la.all_e_row, la.n_all_e), ivec(la.all_e_column, la.n_all_e)
-    Q = mat(square.A, k, k)
+    Q, metric = mat(square.A, k, k), vec(la.metric, n)
     for q in range(k):
         X_q = X[q]
         for i in range(n):
@@ -96,7 +98,7 @@ def prepare(own, c, unused_1, unused_2):
             if row[p] == q:
                 X_q[column[p]] = -nz[h[p]]
         for p in range(la.n_all_e):
-            relaxed[e_row[p]] += nz[e[p]] * X_q[e_column[p]]
+            relaxed[e_row[p]] += nz[e[p]] * metric[e_column[p]] * X_q[e_column[p]]
         solve_square(la, relaxed, X_q)
         for i in range(k):
             Q[i, q] = 0.0

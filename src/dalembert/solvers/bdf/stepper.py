@@ -10,7 +10,7 @@ from dalembert.compile.system import CompiledSystem
 from dalembert.kept import Slot
 from dalembert.solvers.bdf import core
 from dalembert.solvers.bdf.options import ALGEBRAIC_ERRORS, BdfOptions
-from dalembert.solvers.implicit import LARGEST_LOOKED_AT, ImplicitStepper, differences_of
+from dalembert.solvers.implicit import LARGEST_LOOKED_AT, ImplicitStepper, differences_of, time_unit
 from dalembert.solvers.method import RunSpec
 
 STATES: Slot[Memory] = Slot("records of BDF methods", most=5)
@@ -47,7 +47,7 @@ class BdfStepper(ImplicitStepper):
         state.set(
             newton_limit=options.newton_limit, range=options.range, unit=np.finfo(float).eps, max_step=spec.max_step,
             max_steps=spec.max_steps, max_iterations=options.newton_iterations, n_error=max(tested, 1),
-            weighted=ALGEBRAIC_ERRORS.index(options.algebraic_errors),
+            weighted=ALGEBRAIC_ERRORS.index(options.algebraic_errors), time_unit=time_unit(system, spec.tolerances),
         )  # fmt: skip
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
@@ -85,6 +85,10 @@ class OverdeterminedStepper(BdfStepper):
     """A run of ODASSL: the first n equations are square, the others constraints."""
 
     leading_apart = True
+
+    def link(self, spec: RunSpec) -> None:
+        super().link(spec)
+        self.algebra.metric[self.form.slices.get("v", slice(0, 0))] = float(self.state.time_unit) ** -2
 
     def _singularity(self) -> str | None:
         """Constraints that depend on each other are behind most singular matrices."""
