@@ -99,7 +99,7 @@ class Loop:
                     x, x_dot = segment.stepper.x.copy(), segment.stepper.x_dot.copy()
                 else:
                     x, x_dot = segment.after_breakpoint(t)
-                self._jump(x)
+                self._jump(segment.settled(t, x))
                 self.events.look(segment, t, x, x_dot)
 
     def _smooth(self, breakpoints: Sequence[float]) -> set[float]:
@@ -151,7 +151,8 @@ class Loop:
         before = segments.current
         if not any(map(self.events.responder.answers, stop.numbers)):
             return
-        state = HybridState(model, t, before.vectors(stop.x, model), before.model.graph.discrete_values, before.active)
+        vectors = before.vectors(before.settled(t, stop.x), model)
+        state = HybridState(model, t, vectors, before.model.graph.discrete_values, before.active)
         state, since_last = self.events.respond(stop, state)
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)

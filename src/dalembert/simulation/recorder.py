@@ -11,8 +11,10 @@ import numpy as np
 from dalembert.regularize import InitialValues
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
+from dalembert.simulation.settling import ROWS, Owed, Stretch
 from dalembert.simulation.task import Task
 from dalembert.solution import EventLog, Occurrence, Profile, SegmentInfo, Solution, Statistics, Trace, Trajectory
+from dalembert.solvers.multipliers import evaluate, multipliers_of, with_rows
 from dalembert.solvers.status import ATTEMPT
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Recorder:
         self.monitor: Monitor | None = None
         self.preparation: dict[str, float] = {}
         self._chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._owed = Owed()
         self._points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
         self._restarts: list[int] = []
         self._restart_x: list[np.ndarray] = []
@@ -61,19 +64,38 @@ class Recorder:
         """Accepted steps of the current segment: ends, sizes, polynomials."""
         if not len(t):
             return
-        self.x, self.reached = c[-1, 0], float(t[-1])
-        self.steps += len(t)
-        c = self.sampling.kept(self.segment.in_whole(c, self.form.n))
         if self.dense:
-            self._chunks.append((t, h, c))
-            return
-        # only the requested times are kept
+            self._chunks.append((t, h, self._in_result(self._settled(t, h, c))))
+        else:
+            self._keep_requested(t, h, c)
+        self.x, self.reached = c[-1, 0], float(t[-1])  # as the method goes on, with multipliers of its own
+        self.steps += len(t)
+
+    def _in_result(self, x: np.ndarray) -> np.ndarray:
+        """States of the current segment (last axis) as the result has them."""
+        return self.sampling.kept(self.segment.in_whole(x, self.form.n))
+
+    def _settled(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Steps of the current segment with settled multipliers; later, if all that this needs is in the result."""
+        segment = self.segment
+        if not segment.form.settles_multipliers:
+            return c
+        if segment.places is None and self.sampling.columns is None:
+            self._owed.add(Stretch(self.steps, self.steps + len(t), segment.form, segment.model))
+            return c
+        return multipliers_of(segment.form).settled_steps(segment.model, t, h, c)
+
+    def _keep_requested(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
+        """The states at output times in new steps."""
         wanted, step, s = self.sampling.within(t, h)
-        if len(wanted):
-            x = c[step, -1]
-            for k in range(c.shape[1] - 2, -1, -1):
-                x = x * s[:, None] + c[step, k]
-            self._points.append((wanted, x))
+        if not len(wanted):
+            return
+        segment = self.segment
+        if segment.form.settles_multipliers:
+            used, step = np.unique(step, return_inverse=True)
+            first = np.flatnonzero(np.diff(used, prepend=-2) > 1)
+            c = multipliers_of(segment.form).settled_steps(segment.model, t[used], h[used], c[used], first)
+        self._points.append((wanted, self._in_result(evaluate(c, step, s))))
 
     def tried(self, rows: np.ndarray | None) -> None:
         """Steps that were tried in the current segment, as `Stepper.take_trace` gives them."""
@@ -102,7 +124,8 @@ class Recorder:
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
         """A root of an event function."""
-        state = {kind: value for kind, value in self.segment.vectors(x, self.model).items() if kind in self.form.slices}
+        vectors = self.segment.vectors(self.segment.settled(t, x), self.model)
+        state = {kind: value for kind, value in vectors.items() if kind in self.form.slices}
         if a is not None:
             state["a"] = a
         self.occurrences.append(
@@ -171,19 +194,25 @@ class Recorder:
             restarts=self._restarts,
             restart_x=np.array(self._restart_x).reshape(-1, n),
             trusted=True,
+            unsettled=self._owed if self._owed else None,
         )
         return trajectory, sampling.all_times(t, h)
 
     def _merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All steps in one piece, which takes the place of the chunks: large models fill the memory once, not twice."""
+        rows = max(chunk[2].shape[1] for chunk in self._chunks)
+        if self._owed:
+            rows = max(rows, ROWS)
         if len(self._chunks) > 1:
-            steps = sum(len(chunk[0]) for chunk in self._chunks)
-            whole: tuple[Any, ...] = tuple(np.empty((steps, *part.shape[1:])) for part in self._chunks[0])
+            steps, n = sum(len(chunk[0]) for chunk in self._chunks), self._chunks[0][2].shape[2]
+            whole = np.empty(steps), np.empty(steps), np.zeros((steps, rows, n))
             chunks, self._chunks, first = self._chunks[::-1], [whole], 0
             while chunks:
-                chunk = chunks.pop()
-                last = first + len(chunk[0])
-                for part, target in zip(chunk, whole, strict=True):
-                    target[first:last] = part
+                t, h, c = chunks.pop()
+                last = first + len(t)
+                whole[0][first:last], whole[1][first:last], whole[2][first:last, : c.shape[1]] = t, h, c
                 first = last
+        elif self._chunks[0][2].shape[1] < rows:
+            t, h, c = self._chunks[0]
+            self._chunks = [(t, h, with_rows(c, rows))]
         return self._chunks[0]
