@@ -92,8 +92,8 @@ class Recorder:
             return
         segment = self.segment
         if segment.form.settles_multipliers:
-            used, step = np.unique(step, return_inverse=True)
-            first = np.flatnonzero(np.diff(used, prepend=-2) > 1)
+            used = np.unique(np.concatenate([step, np.maximum(step - 1, 0)]))  # a step begins where the last one ends
+            first, step = np.flatnonzero(np.diff(used, prepend=-2) > 1), np.searchsorted(used, step)
             c = multipliers_of(segment.form).settled_steps(segment.model, t[used], h[used], c[used], first)
         self._points.append((wanted, self._in_result(evaluate(c, step, s))))
 
