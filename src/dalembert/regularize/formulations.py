@@ -125,6 +125,8 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
     index = {kind: np.full(graph.size(kind), index_of.get(kind, 1)) for kind in kinds}
     if formulation == "index3":
         index["v"][~_feels_multipliers(graph, residual[slices["v"]])] = 1
+    if graph.size("w"):
+        _follow_multipliers(graph, residual[slices["w"]], index)
     extra, extra_names = ca.SX(0, 1), ()
     if formulation in ("overdetermined", "overdetermined2"):
         extra = hidden.g
@@ -162,10 +164,25 @@ def _feels_multipliers(graph: Graph, motion: ca.SX) -> np.ndarray:
         return np.zeros(M.shape[0], bool)
     symbols = ca.vertcat(graph.symbol["lam"], *(block.symbol for block in graph.externals_in(motion)))
     direct = np.diff(ca.jacobian(motion, symbols).sparsity().T.colind()) > 0
-    _, order, ends = (M.sparsity() + M.sparsity().T).scc()  # groups of velocities that inertia connects
+    group = _connected(M.sparsity())
+    return np.isin(group, group[direct])
+
+
+def _follow_multipliers(graph: Graph, auxiliary: ca.SX, index: dict[str, np.ndarray]) -> None:
+    """Auxiliary variables that depend on λ or μ have their index."""
+    group = _connected(ca.jacobian(auxiliary, graph.symbol["w"]).sparsity())
+    for kind in ("mu", "lam"):
+        if graph.size(kind):
+            direct = np.diff(ca.jacobian(auxiliary, graph.symbol[kind]).sparsity().T.colind()) > 0
+            index["w"][np.isin(group, group[direct])] = index[kind].max()
+
+
+def _connected(pattern: ca.Sparsity) -> np.ndarray:
+    """For each row of a square pattern the number of the group of rows and columns that it connects."""
+    _, order, ends = (pattern + pattern.T).scc()
     group = np.empty(len(order), int)
     group[order] = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    return np.isin(group, group[direct])
+    return group
 
 
 def _quasi_linear(model: QuasiLinearDAE) -> System:
