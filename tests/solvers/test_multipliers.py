@@ -109,7 +109,8 @@ def carousel():
 @pytest.mark.parametrize("name", ["Radau5 ggl", "Radau5 index2", "Radau5 index1", "Dassl"])
 def test_every_kind_of_vector(name):
     tolerance, model = 1e-8, carousel()
-    v0 = consistent_initial_values(model, p0=[0, -1, 0.1], v0=[0.5, -0.1, -0.5]).v
+    with pytest.warns(da.InitialValuesCorrected):
+        v0 = consistent_initial_values(model, p0=[0, -1, 0.1], v0=[0.5, -0.1, -0.5]).v
     sol = da.simulate(model, (0, 2), p0=[0, -1, 0.1], v0=v0, method=METHODS[name], rtol=tolerance, atol=tolerance)
     assert multiplier_error(sol, sol.t[1::9]) < 1e-9
     assert multiplier_error(sol, between(sol)[::29]) < 100 * tolerance
@@ -124,7 +125,7 @@ def test_functions_that_cannot_be_traced(name):
 
     with pytest.warns(da.UntraceableWarning):
         model = da.EquationsOfMotion(p=["x", "y"], mass=[1, 1], force=force, holonomic=lambda s: [s.x**2 + s.y**2 - 1])
-    sol = da.simulate(model, (0, 1), p0=[1, 0], method=METHODS[name], rtol=1e-8, atol=1e-8)
+    sol = da.simulate(model, (0, 0.3), p0=[1, 0], method=METHODS[name], rtol=1e-7, atol=1e-7)
     for state in (sol, sol.at(between(sol))):
         y = state.p[:, 1]
         exact = (np.sum(state.v**2, axis=1) - GRAVITY * np.exp(-0.1 * y) * y) / (2 * np.sum(state.p**2, axis=1))

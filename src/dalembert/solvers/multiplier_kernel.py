@@ -15,8 +15,8 @@ u8 = nb.uint64
 
 #: Newton steps where forces depend on the multipliers in another way than linearly
 STEPS = 8
-#: a step that changes the unknowns by this fraction is the last
-SMALL = 1e-11
+#: a step that changes w, λ and μ by less than this fraction is the last: the next one would change its square
+SMALL = 1e-6
 #: pivots of the scaled matrix below this are those of constraints that depend on each other
 SINGULAR = 1e-12
 
@@ -52,11 +52,11 @@ def settle_point(st, port, t):
             step[i] = -out[at + i] * r[i]
         lu.substitute(B, pivots, step, n)
         change, size = 0.0, 0.0
-        for j in range(n):  # before columns are unscaled, all unknowns count alike
-            change += step[j] * step[j]
-            step[j] *= c[j]
-            x[unknowns[j]] += step[j]
-            size += (x[unknowns[j]] / c[j]) ** 2
+        for j in range(n):
+            x[unknowns[j]] += step[j] * c[j]
+            if j >= st.n_v:  # the accelerations, of which nothing is known, occur linearly
+                change += step[j] * step[j]  # not unscaled: all unknowns count alike
+                size += (x[unknowns[j]] / c[j]) ** 2
         change = math.sqrt(change)
         if not math.isfinite(change):
             return False

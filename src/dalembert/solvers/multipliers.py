@@ -38,8 +38,8 @@ TO_COEFFICIENTS = np.linalg.inv(np.vander(NODES, increasing=True))
 TO_COEFFICIENTS[0] = np.arange(DEGREE + 1) == 0
 #: the start of a step is looked at so many units of rounding within it: inputs may jump there
 WITHIN = 8
-#: Newton steps where forces depend on the multipliers in another way than linearly, and the change that ends them
-STEPS, SMALL = 8, 1e-11
+#: as in `multiplier_kernel`
+STEPS, SMALL = 8, 1e-6
 
 
 def multipliers_of(form: Form) -> Multipliers | None:
@@ -207,8 +207,8 @@ class _InPython:
                 break
             step = square.solve(-residual.ravel())
             values |= {kind: values[kind] + part for kind, part in zip(kinds, np.split(step, ends), strict=True)}
-            change = np.linalg.norm(step / square.columns)
-            size = np.linalg.norm(np.concatenate([values[kind] for kind in kinds]) / square.columns)
+            others = np.concatenate([values[kind] for kind in kinds[1:]]) / square.columns[ends[0] :]
+            change, size = np.linalg.norm(step[ends[0] :] / square.columns[ends[0] :]), np.linalg.norm(others)
             if self._affine or change <= SMALL * size:
                 settled = x.copy()
                 for kind in kinds[1:]:
