@@ -43,7 +43,12 @@ class BdfStepper(ImplicitStepper):
         super().link(spec)
         state, system, options = self.state, self.form, self.options
         state.rtol[:], state.atol[:] = spec.tolerances.rtol, spec.tolerances.atol
-        tested = system.n if options.algebraic_errors != "excluded" else int(np.sum(system.index == 1))
+        excluded = options.algebraic_errors == "excluded"
+        index = system.index
+        if excluded and system.model.own_formulation is not None:
+            index = np.where(system.differential, index, 2)  # what has no derivative may have any index
+        state.index[:] = index
+        tested = int(np.sum(index == 1)) if excluded else system.n
         state.set(
             newton_limit=options.newton_limit, range=options.range, unit=np.finfo(float).eps, max_step=spec.max_step,
             max_steps=spec.max_steps, max_iterations=options.newton_iterations, n_error=max(tested, 1),
