@@ -37,6 +37,8 @@ class Recorder:
         self.bar, self.checkpoint = task.bar, task.checkpoint
         self.monitor: Monitor | None = None
         self.preparation: dict[str, float] = {}
+        #: times that are recorded as others: integration ends a rounding error before a breakpoint
+        self.shown: dict[float, float] = {}
         self._chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._owed = Owed()
         self._points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
@@ -64,6 +66,7 @@ class Recorder:
         """Accepted steps of the current segment: ends, sizes, polynomials."""
         if not len(t):
             return
+        t[-1] = self.shown.get(float(t[-1]), t[-1])
         if self.dense:
             self._chunks.append((t, h, self._in_result(self._settled(t, h, c))))
         else:
@@ -124,12 +127,14 @@ class Recorder:
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
         """A root of an event function."""
-        vectors = self.segment.vectors(self.segment.settled(t, x), self.model)
+        before = float(np.nextafter(t, self.t0)) if t in self.model.breakpoints else t
+        vectors = self.segment.vectors(self.segment.settled(before, x), self.model)
         state = {kind: value for kind, value in vectors.items() if kind in self.form.slices}
         if a is not None:
             state["a"] = a
+        t = self.shown.get(float(t), float(t))
         self.occurrences.append(
-            Occurrence(t=float(t), name=self.event_names[number], number=number, direction=direction, state=state)
+            Occurrence(t=t, name=self.event_names[number], number=number, direction=direction, state=state)
         )
 
     def finish(self) -> None:

@@ -43,7 +43,8 @@ class Owed:
     def settle_ends(self, trajectory: Trajectory, coefficients: np.ndarray) -> None:
         for stretch in self._ends:
             steps = slice(stretch.first, stretch.last)
-            multipliers_of(stretch.form).settle_ends(stretch.model, trajectory.t[steps], coefficients[steps])
+            t, h, c = trajectory.t[steps], trajectory.h[steps], coefficients[steps]
+            multipliers_of(stretch.form).settle_ends(stretch.model, t, h, c)
         self._ends.clear()
 
     def settle(self, trajectory: Trajectory, coefficients: np.ndarray) -> None:

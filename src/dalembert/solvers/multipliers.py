@@ -74,10 +74,11 @@ class Multipliers:
         moves = bool(model.theta_layout.n_moving)
         self._many(t, x, np.ascontiguousarray(model.thetas(t if moves else t[:1]).T))
 
-    def settle_ends(self, model: Model, t: np.ndarray, c: np.ndarray) -> None:
+    def settle_ends(self, model: Model, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
         """In place, at the ends of steps that are described by coefficients (K, rows, n)."""
         x = c[:, 0].copy()
-        self.settle_for(model, t, x)
+        at_breakpoint = np.isin(t, model.breakpoints) if model.breakpoints else False
+        self.settle_for(model, np.where(at_breakpoint, np.nextafter(t, t - h), t), x)
         c[:, 0, self.columns] = x[:, self.columns]
 
     def settle_between(
@@ -107,7 +108,7 @@ class Multipliers:
     ) -> np.ndarray:
         """The coefficients with settled multipliers, at the ends of the steps and between them; see above."""
         c = with_rows(c, DEGREE + 1)
-        self.settle_ends(model, t, c)
+        self.settle_ends(model, t, h, c)
         self.settle_between(model, t, h, c, first)
         return c
 
