@@ -184,6 +184,44 @@ def test_inputs_are_taken_on_the_side_of_the_step(name, dense):
     np.testing.assert_allclose(sol.lam[:, 0], exact, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["Radau5 ggl", "Radau5 index2", "Dassl", "Odassl"])
+@pytest.mark.parametrize("inclusive", [True, False])
+@pytest.mark.parametrize("backwards", [True, False])
+def test_both_sides_of_a_jump_of_an_input(name, inclusive, backwards):
+    def push(t):
+        return np.where(t <= 0.7 if inclusive else t < 0.7, 0.0, 5.0)
+
+    model = da.EquationsOfMotion(
+        p=["x", "y"],
+        inputs={"push": da.Input(push, breakpoints=[0.7])},
+        mass=[1, 1],
+        force=lambda s: [s.push, -GRAVITY],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1],
+    )
+    span = (1.5, 0) if backwards else (0, 1.5)
+    sol = da.simulate(model, span, p0=[1, 0], method=METHODS[name], rtol=1e-8, atol=1e-8)
+    before, after = np.flatnonzero(np.abs(sol.t - 0.7) < 1e-12)[[0, -1]]
+    for k, force in ((before, 5.0 if backwards else 0.0), (after, 0.0 if backwards else 5.0)):
+        exact = (np.sum(sol.v[k] ** 2) - GRAVITY * sol.p[k, 1] + force * sol.p[k, 0]) / (2 * np.sum(sol.p[k] ** 2))
+        assert abs(sol.lam[k, 0] - exact) < 1e-11
+
+
+def test_a_smooth_breakpoint_has_settled_multipliers_too():
+    model = da.EquationsOfMotion(
+        p=["x", "y"],
+        inputs={"push": da.Input(lambda t: np.sin(t), breakpoints=[0.3, 0.7])},
+        mass=[1, 1],
+        force=lambda s: [s.push, -GRAVITY],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1],
+    )
+    for method in (da.Radau5(), da.Dassl()):
+        for wanted in (None, da.Output(per_step=1, components=["x", "y", "v", "lam"])):
+            sol = da.simulate(model, (0, 1), p0=[1, 0], method=method, rtol=1e-5, atol=1e-5, t_eval=wanted)
+            x, y = sol["x"], sol["y"]
+            exact = (np.sum(sol.v**2, axis=1) - GRAVITY * y + np.sin(sol.t) * x) / (2 * (x**2 + y**2))
+            np.testing.assert_allclose(sol["lam1"], exact, atol=1e-5)
+
+
 @every
 def test_events_read_the_multipliers_of_the_result(name):
     speed = 6.0

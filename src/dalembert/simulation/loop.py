@@ -116,7 +116,7 @@ class Loop:
         else:
             x, x_dot = segment.after_breakpoint(end, t)
         if not ends:
-            self._jump(segment.settled(t, x))
+            self._jump(x, t if smooth else None)
         crossed = self.events.across(segment, stop, before, t, x, x_dot)
         if crossed is None:
             return t, x, x_dot, np.inf
@@ -243,6 +243,7 @@ class Loop:
         while len(self._recent) > 1 and kept - len(self._recent[0][0]) >= RECENT:
             kept -= len(self._recent.popleft()[0])
 
-    def _jump(self, x: np.ndarray) -> None:
+    def _jump(self, x: np.ndarray, unsettled: float | None = None) -> None:
+        """`unsettled`: the time, if multipliers in x are the method's own."""
         self._recent.clear()
-        self.recorder.jump(self.segments.current, x)
+        self.recorder.jump(self.segments.current, x, unsettled)

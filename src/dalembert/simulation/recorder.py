@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.model import Model
 from dalembert.regularize import InitialValues
+from dalembert.regularize.form import Form
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
 from dalembert.simulation.settling import ROWS, Owed, Stretch
@@ -41,6 +43,7 @@ class Recorder:
         self.shown: dict[float, float] = {}
         self._chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._owed = Owed()
+        self._owed_jumps: list[tuple[int, float, Form, Model]] = []  # states after jumps that are not settled
         self._points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
         self._restarts: list[int] = []
         self._restart_x: list[np.ndarray] = []
@@ -110,10 +113,18 @@ class Recorder:
             column[known] = self.segment.places[column[known].astype(int)]
         self._attempts.append(rows)
 
-    def jump(self, segment: Segment, x: np.ndarray) -> None:
-        """The state is x from here on, in the layout of a segment, which may be another one."""
+    def jump(self, segment: Segment, x: np.ndarray, unsettled: float | None = None) -> None:
+        """The state is x from here on, in the layout of a segment, which may be another one.
+
+        `unsettled`: the time, if multipliers in x are the method's own.
+        """
         self._enter(segment, self.reached)
         self.x = x.copy()
+        if unsettled is not None and segment.form.settles_multipliers:
+            if self.dense and segment.places is None and self.sampling.columns is None:
+                self._owed_jumps.append((len(self._restarts), unsettled, segment.form, segment.model))
+            else:
+                x = segment.settled(unsettled, x)
         after = self.sampling.kept(segment.in_whole(x, self.form.n)).copy()
         self._restarts.append(self.steps)
         self._restart_x.append(after)
@@ -189,6 +200,9 @@ class Recorder:
             parts = [(np.zeros(0), np.zeros((0, n))), *self._points]
             t_eval, x = (np.concatenate(p) for p in zip(*parts, strict=True))
             return Trajectory.from_points(t_eval, x, interval=(self.t0, self.reached)), t_eval
+        while self._owed_jumps:
+            number, at, form, model = self._owed_jumps.pop()
+            multipliers_of(form).settle_for(model, np.array([at]), self._restart_x[number][None])
         t, h, c = self._merged() if self._chunks else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
         trajectory = Trajectory(
             self.t0,
