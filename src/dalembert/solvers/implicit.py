@@ -21,6 +21,8 @@ from dalembert.solvers.method import RunSpec, Tolerances
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
+#: what linear algebras call their sparse factors
+SPARSE_FACTORS = ("lu", "real", "complex")
 PORTS = ("residual", "jacobian", "inputs", "events")
 #: unknowns of systems whose null spaces are computed, as full matrices, to explain a failure
 LARGEST_LOOKED_AT = 2000
@@ -113,6 +115,13 @@ class ImplicitStepper(KernelStepper):
             nonzeros=algebra.address_in("nonzeros"),
         )  # fmt: skip
         state.set(differences=self.differences.address)
+        if self.form.blocks is None and time_unit(self.form, spec.tolerances) != 1.0:
+            # rows cannot be compared while unknowns are measured in units of very different size
+            atol = spec.tolerances.atol
+            unit = atol / np.exp(np.mean(np.log(atol[self.form.slices["p"]])))
+            for factors in (getattr(self.algebra, name, None) for name in SPARSE_FACTORS):
+                if isinstance(factors, Memory) and hasattr(factors, "unit"):
+                    factors.unit[: self.form.n] = unit
 
     def name_counts(self, counts: np.ndarray) -> dict[str, int]:
         named = super().name_counts(counts)
