@@ -57,6 +57,7 @@ _HOME = {
     "OptionError": "errors",
     "SimulationError": "errors",
     "InconsistentInitialValues": "errors",
+    "IndexTooHigh": "errors",
     "StepSizeTooSmall": "errors",
     "TooManySteps": "errors",
     "SingularMatrix": "errors",
@@ -68,6 +69,7 @@ _HOME = {
     "UntraceableError": "errors",
     "UntraceableWarning": "errors",
     "InitialValuesCorrected": "errors",
+    "HighIndex": "errors",
     "StepMissedTolerance": "errors",
 }
 _ROOMS = ("problems", "studies")

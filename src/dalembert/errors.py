@@ -48,6 +48,10 @@ class InconsistentInitialValues(SimulationError):
     """The start values violate the constraints and could not, or should not, be corrected."""
 
 
+class IndexTooHigh(SimulationError):
+    """The equations of a DAE have a higher index than the method can treat; the message names who is behind it."""
+
+
 class StepSizeTooSmall(SimulationError):
     """No step size leads on: it fell below what numbers near t can resolve, or too many attempts in a row failed."""
 
@@ -82,6 +86,10 @@ class UntraceableWarning(UserWarning):
 
 class InitialValuesCorrected(UserWarning):
     """Start values that were given have been changed noticeably to satisfy the constraints."""
+
+
+class HighIndex(UserWarning):
+    """The equations of a DAE have a higher index than the method is made for."""
 
 
 class StepMissedTolerance(UserWarning):

@@ -120,10 +120,10 @@ class EventHandler:
 
     def handle(self, segment: Segment, t: float, h: float, c: np.ndarray, end: float) -> Stop | None:
         """Deal with the roots in the last step before `end`. None: nothing stops there, and the step has been kept."""
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
 
-        with announce():
-            from dalembert.solvers.roots import go_on
+        load("dalembert.solvers.roots")
+        from dalembert.solvers.roots import go_on
 
         counts = self._counts
         every = self._roots(segment, t, h, c)

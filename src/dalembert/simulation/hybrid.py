@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.errors import SimulationError
 from dalembert.model import Model
 from dalembert.model.event import Event
+from dalembert.model.functions import said
 from dalembert.model.namespace import explain_unknown
 
 
@@ -129,7 +130,7 @@ class Actions:
             try:
                 answer = event.action(state.namespace())
             except Exception as error:
-                raise SimulationError(f"{by} raised {type(error).__name__}: {error} at t = {state.t:.9g}") from error
+                raise SimulationError(f"{by} raised {said(error)} at t = {state.t:.9g}") from error
             if not isinstance(answer, Transition):
                 answer = Transition(values={} if answer is None else answer)
             state = state.changed(answer, by)

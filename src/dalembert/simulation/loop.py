@@ -47,6 +47,7 @@ class Loop:
         self.segments, self.events, self.recorder, self.t0, self.t1 = segments, events, recorder, t0, t1
         self.model = segments.model
         self._recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
+        self._open = False  # whether the buffer of the stepper may hold steps that have not been kept
         self._progress = (0, t0)  # accepted steps and time when progress was last looked at
 
     def run(self, initial: InitialValues, first_step: float | None) -> Solution:
@@ -59,6 +60,7 @@ class Loop:
         except KeyboardInterrupt as interrupt:
             if isinstance(interrupt, DalembertError):
                 raise
+            self._salvage()
             message = (
                 f"interrupted at t = {recorder.reached:.9g}; the exception's .solution holds everything up to there"
             )
@@ -141,6 +143,7 @@ class Loop:
         while True:
             segment = self.segments.current
             stepper = segment.stepper
+            self._open = True
             reason = stepper.advance()
             t, h, c = stepper.collect()
             self.recorder.tried(stepper.take_trace())
@@ -148,6 +151,7 @@ class Loop:
                 self._keep(t[:-1], h[:-1], c[:-1])
             else:
                 self._keep(t, h, c)
+            self._open = False
             if reason == Status.EVENT:
                 stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1], end)
                 self._remember(t[-1:], c[-1:, 0])
@@ -230,6 +234,17 @@ class Loop:
             )
 
     # -- collecting ------------------------------------------------------------------------------------------------
+
+    def _salvage(self) -> None:
+        """Keep the steps that a kernel had finished when it was interrupted."""
+        if not self._open:
+            return
+        segment = self.segments.current
+        t, h, c = segment.stepper.collect()
+        if segment.port is not None:  # nobody knows whether there is an event in the last one
+            t, h, c = t[:-1], h[:-1], c[:-1]
+        new = (t - self.recorder.last) * (self.t1 - self.t0) > 0
+        self._keep(t[new], h[new], c[new])
 
     def _keep(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
         self.recorder.keep(t, h, c)

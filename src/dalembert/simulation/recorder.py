@@ -70,26 +70,31 @@ class Recorder:
         if not len(t):
             return
         t[-1] = self.shown.get(float(t[-1]), t[-1])
-        if self.dense:
-            self._chunks.append((t, h, self._in_result(self._settled(t, h, c))))
-        else:
-            self._keep_requested(t, h, c)
+        self._add(t, h, c)
         self.x, self.reached = c[-1, 0], float(t[-1])  # as the method goes on, with multipliers of its own
         self.steps += len(t)
+
+    @property
+    def last(self) -> float:
+        """The end of the last step that was kept."""
+        return float(self._chunks[-1][0][-1]) if self._chunks else self.reached
+
+    def _add(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
+        if not self.dense:
+            self._keep_requested(t, h, c)
+            return
+        segment = self.segment
+        settles = segment.form.settles_multipliers
+        waits = segment.places is None and self.sampling.columns is None  # all that it needs is in the result
+        if settles and not waits:
+            c = multipliers_of(segment.form).settled_steps(segment.model, t, h, c)
+        self._chunks.append((t, h, self._in_result(c)))
+        if settles and waits:
+            self._owed.add(Stretch(self.steps, self.steps + len(t), segment.form, segment.model))
 
     def _in_result(self, x: np.ndarray) -> np.ndarray:
         """States of the current segment (last axis) as the result has them."""
         return self.sampling.kept(self.segment.in_whole(x, self.form.n))
-
-    def _settled(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> np.ndarray:
-        """Steps of the current segment with settled multipliers; later, if all that this needs is in the result."""
-        segment = self.segment
-        if not segment.form.settles_multipliers:
-            return c
-        if segment.places is None and self.sampling.columns is None:
-            self._owed.add(Stretch(self.steps, self.steps + len(t), segment.form, segment.model))
-            return c
-        return multipliers_of(segment.form).settled_steps(segment.model, t, h, c)
 
     def _keep_requested(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
         """The states at output times in new steps."""

@@ -56,6 +56,8 @@ class Radau5(RadauOptions):
     beta: float = 5.0
     linear_solver: LinearSolver = AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, or what the size asks for
 
+    trusted_index = 2
+
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
@@ -75,13 +77,14 @@ class Radau5(RadauOptions):
         return system
 
     def new_stepper(self, form: System, model: Model) -> RadauStepper:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import announce, load
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(form)
         pattern = iteration_pattern(compiled, LARGE, partial(_algebra, compiled))
         sparse = isinstance(self.linear_solver.choose(pattern), Sparse)
         with announce(f"{KERNELS_OF}.{'sparse' if sparse else 'dense'}"):
+            load("dalembert.solvers.radau.stepper")
             from dalembert.solvers.radau.stepper import RadauStepper
         algebra = form.kept.get(ALGEBRAS, self.linear_solver, lambda: self.linear_solver.build(pattern))
         return RadauStepper(self, compiled, algebra)
@@ -89,8 +92,9 @@ class Radau5(RadauOptions):
 
 def _algebra(compiled: CompiledSystem, solver: LinearSolver) -> Memory:
     """The record of the linear algebra that the solver stands for."""
-    from dalembert.compile.kernel import announce
+    from dalembert.compile.kernel import announce, load
 
+    load(*(f"dalembert.solvers.radau.{module}" for module in ("kernels", "dense", "sparse")))
     with announce():
         from dalembert.solvers.radau import dense, sparse
         from dalembert.solvers.radau.kernels import addresses
