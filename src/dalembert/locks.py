@@ -75,6 +75,18 @@ def end() -> None:
     _symbols.release()
 
 
+@contextlib.contextmanager
+def prepared(lock: Any) -> Iterator[None]:
+    """`begin`, and then a lock under which something is prepared: in this order everywhere, lest two threads wait for
+    each other."""
+    begin()
+    try:
+        with lock:
+            yield
+    finally:
+        end()
+
+
 def forks_wait(function: F) -> F:
     """For functions during which others have to wait with a fork."""
 

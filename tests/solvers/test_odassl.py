@@ -122,3 +122,60 @@ def test_impossible_options():
         da.Odassl(level="velocities")
     with pytest.raises(da.OptionError, match="between 1 and 5"):
         da.Odassl(max_order=7)
+
+
+# -- constraints that follow from a DAE in any way ---------------------------------------------------------------------
+
+LEVELS = {
+    "position": lambda s: s.x**2 + s.y**2 - 1,
+    "velocity": lambda s: s.x * s.vx + s.y * s.vy,
+    "acceleration": lambda s: s.vx**2 + s.vy**2 - 9.81 * s.y - 2 * s.L * (s.x**2 + s.y**2),
+}
+
+
+@pytest.mark.parametrize("own", LEVELS)
+def test_it_does_not_matter_which_constraint_is_the_equation(own):
+    """A pendulum as a quasi-linear DAE: one level of its constraint is its fifth equation, the others stand beside."""
+    beside = [level for level in LEVELS if level != own]
+    model = da.QuasiLinearDAE(
+        x=["x", "y", "vx", "vy", "L"],
+        leading=[1, 1, 1, 1, 0],
+        rhs=lambda s: [s.vx, s.vy, -2 * s.x * s.L, -9.81 - 2 * s.y * s.L, LEVELS[own](s)],
+        constraints=lambda s: [LEVELS[level](s) for level in beside],
+    )
+    sol = da.simulate(model, (0, 2), x0=[1, 0, 0, 0, 0], method=da.Odassl(), rtol=1e-7, atol=1e-7)
+    pendulum = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81], holonomic=lambda s: [s.x**2 + s.y**2 - 1]
+    )
+    exact = da.simulate(pendulum, (0, 2), p0=[1, 0], method=da.Geoms(), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(sol.x[-1, :4], np.concatenate([exact.p[-1], exact.v[-1]]), atol=1e-5)
+    np.testing.assert_allclose(sol.x[-1, 4], exact.lam[-1, 0], atol=1e-3)
+    assert sol.max_residual("constraints") < 1e-5  # of terms up to 30, on acceleration level
+    assert sol.stats.accepted < 1000
+
+
+def test_a_hidden_constraint_with_an_unknown_that_has_no_derivative():
+    model = da.QuasiLinearDAE(
+        x=["one", "two", "z"],
+        leading=[1, 1, 0],
+        rhs=lambda s: [s.z + s.two, -s.one * s.z, s.one - np.sin(s.t)],
+        constraints=lambda s: [s.z + s.two - np.cos(s.t)],
+    )
+    reduced = da.QuasiLinearDAE(
+        x=["one", "two", "z"],
+        leading=[1, 1, 0],
+        rhs=lambda s: [s.z + s.two, -s.one * s.z, s.z + s.two - np.cos(s.t)],
+    )
+    exact = da.simulate(reduced, (0, 2), x0=[0, 0.5, 0.5], method=da.Radau5(), rtol=1e-11, atol=1e-11)
+    for tolerance in (1e-4, 1e-6, 1e-8):
+        sol = da.simulate(model, (0, 2), x0=[0, 0.5, 0.5], method=da.Odassl(), rtol=tolerance, atol=tolerance)
+        assert np.abs(sol.x[-1] - exact.x[-1]).max() < 200 * tolerance
+
+
+def test_constraints_that_depend_on_each_other_are_named():
+    model = da.QuasiLinearDAE(
+        x=["one", "two"], leading=[1, 1], rhs=lambda s: [s.two, -s.one],
+        constraints=lambda s: [s.one**2 + s.two**2 - 1, 2 * s.one**2 + 2 * s.two**2 - 2],
+    )  # fmt: skip
+    with pytest.raises(da.SingularMatrix, match="constraint 1 and constraint 2 depend on each other"):
+        da.simulate(model, (0, 1), x0=[1, 0], method=da.Odassl())

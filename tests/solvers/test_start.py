@@ -20,7 +20,7 @@ MODES = ("correct", "check", "trust")
 
 def by_kernel(model, t, values, mode="correct", rtol=1e-6, atol=1e-8):
     """What the kernel finds, or None if it leaves the case to Python."""
-    prepared = start._prepared(model)
+    prepared = start.prepared_start(model)
     return None if prepared is None else prepared.solve(model, t, values, mode, rtol, atol)
 
 
@@ -112,7 +112,7 @@ def test_rheonomic_constraint_with_inputs(t, mode):
 def test_other_parameters_and_inputs_need_no_compilation():
     model = rheonomic()
     variant = model.replace({"L": 2.0}, {"support": lambda t: t**2})
-    assert start._prepared(variant) is start._prepared(model)
+    assert start.prepared_start(variant) is start.prepared_start(model)
     for each in (model, variant, model):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -231,7 +231,7 @@ def test_functions_that_fail():
     assert_same_outcome(wild, 0.0, {"p0": [0.5]})
     with pytest.warns(da.UntraceableWarning):
         opaque = da.EquationsOfMotion(p=["x", "y"], mass=[1, 1], force=lambda s: [1.0 if s.x > 0 else 0.0, -1.0])
-    assert start._prepared(opaque) is None
+    assert start.prepared_start(opaque) is None
     assert_same_outcome(opaque, 0.0, {"p0": [0.5, 1.0]})
 
 
@@ -245,7 +245,7 @@ def test_other_models_and_large_ones():
     dae = da.QuasiLinearDAE(x=["a", "b"], leading=[1, 0], rhs=lambda s: [-s.a + s.b, s.a**2 + s.b - 3])
     assert_same(start_values(dae, 0.0, {"x0": [1.0, 2.0]}), da.consistent_initial_values(dae, x0=[1.0, 2.0]))
     chain = da.problems.pendulum_chain(60)
-    assert start._prepared(chain.model) is None
+    assert start.prepared_start(chain.model) is None
     assert_same_outcome(chain.model, 0.0, chain.start())
 
 

@@ -22,6 +22,14 @@ def traced_events(model: Model, events: Sequence[Event]) -> TracedEvents | None:
     return trace_events(model, events) if events else None
 
 
+def reads(traced: TracedEvents | None, kinds: Sequence[str]) -> bool:
+    """Whether an event function reads one of these vectors; one that could not be traced may read everything."""
+    if traced is None:
+        return False
+    symbols = ca.vertcat(*(traced.graph.symbol[kind] for kind in kinds if kind in traced.graph.symbol))
+    return bool(traced.graph.externals_in(traced.values)) or ca.depends_on(traced.values, symbols)
+
+
 def event_port(form: Form, traced: TracedEvents | None) -> Port | None:
     """A port of x, or of (x, v') if an event reads accelerations that x does not hold.
 

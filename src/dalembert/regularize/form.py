@@ -29,6 +29,9 @@ class Form:
     variables: tuple[str, ...]  # names of the components of x
     x: ca.SX
     kept: Kept  # compiled code and records of methods
+    #: whether methods compute multipliers of a lower order than positions and velocities, so that results take those
+    #: which follow from the accelerations
+    settles_multipliers = False
 
     def __post_init__(self) -> None:
         # one lock for a model and all that is made of it: its graph grows while forms are made

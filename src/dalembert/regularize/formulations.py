@@ -31,6 +31,7 @@ from dalembert.checks import NoNumber, real, shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.kept import Slot
 from dalembert.model import EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
+from dalembert.model.graph import Graph
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
 from dalembert.regularize.system import System, places
@@ -144,6 +145,11 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         "index3": {"v": 2, "lam": 3, "mu": 2},
         "ggl": {"lam": 2, "mu": 2, "eta": 3},
     }.get(formulation, {"lam": 2, "mu": 2})
+    index = {kind: np.full(graph.size(kind), index_of.get(kind, 1)) for kind in kinds}
+    if formulation == "index3":
+        index["v"][~_feels_multipliers(graph, residual[slices["v"]])] = 1
+    if graph.size("w"):
+        _follow_multipliers(graph, residual[slices["w"]], index)
     extra, extra_names = ca.SX(0, 1), ()
     if formulation in ("overdetermined", "overdetermined2"):
         extra = hidden.g
@@ -162,7 +168,7 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         slices=slices,
         variables=tuple(name for kind in kinds for name in model.names(kind)),
         equations=tuple(name for kind in kinds for name in equations[kind]),
-        index=np.concatenate([np.full(graph.size(kind), index_of.get(kind, 1)) for kind in kinds]),
+        index=np.concatenate([index[kind] for kind in kinds]),
         x=x,
         x_dot=x_dot,
         residual=residual,
@@ -171,6 +177,35 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         constraints=extra,
         constraint_names=extra_names,
     )
+
+
+def _feels_multipliers(graph: Graph, motion: ca.SX) -> np.ndarray:
+    """Mask of the velocities whose derivatives depend on λ: it stands in their equation of motion, or inertia connects
+    them to one of these. Functions that could not be traced may depend on it."""
+    M = ca.sparsify(graph.value("mass"))
+    if not graph.size("lam"):
+        return np.zeros(M.shape[0], bool)
+    symbols = ca.vertcat(graph.symbol["lam"], *(block.symbol for block in graph.externals_in(motion)))
+    direct = np.diff(ca.jacobian(motion, symbols).sparsity().T.colind()) > 0
+    group = _connected(M.sparsity())
+    return np.isin(group, group[direct])
+
+
+def _follow_multipliers(graph: Graph, auxiliary: ca.SX, index: dict[str, np.ndarray]) -> None:
+    """Auxiliary variables that depend on λ or μ have their index."""
+    group = _connected(ca.jacobian(auxiliary, graph.symbol["w"]).sparsity())
+    for kind in ("mu", "lam"):
+        if graph.size(kind):
+            direct = np.diff(ca.jacobian(auxiliary, graph.symbol[kind]).sparsity().T.colind()) > 0
+            index["w"][np.isin(group, group[direct])] = index[kind].max()
+
+
+def _connected(pattern: ca.Sparsity) -> np.ndarray:
+    """For each row of a square pattern the number of the group of rows and columns that it connects."""
+    _, order, ends = (pattern + pattern.T).scc()
+    group = np.empty(len(order), int)
+    group[order] = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    return group
 
 
 def _quasi_linear(model: QuasiLinearDAE) -> System:

@@ -55,6 +55,11 @@ class System(Form):
     blocks = None  # of a `ProjectedSystem`: its block structure
 
     @computed
+    def settles_multipliers(self) -> bool:
+        model = self.model
+        return model.mechanical and self.blocks is None and bool(model.names("lam") or model.names("mu"))
+
+    @computed
     def leading_is_constant(self) -> bool:
         """Whether E depends neither on x, x' nor on t, inputs that move, or discrete variables."""
         graph = self.model.graph

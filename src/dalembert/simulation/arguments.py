@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence, Set, Sized
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,15 @@ def tolerances_for(form: Form, rtol: Any, atol: Any) -> Tolerances:
     """One relative and one absolute tolerance for each unknown."""
     if isinstance(rtol, float) and isinstance(atol, float):
         return form.kept.get(TOLERANCES, (rtol, atol), lambda: _tolerance_arrays(form.variables, rtol, atol))
-    return _tolerance_arrays(form.variables, rtol, atol)
+    tolerances = _tolerance_arrays(form.variables, rtol, atol)
+    own = [form.variables[i] for i in range(form.n)[form.slices.get("eta", slice(0, 0))]]
+    if isinstance(atol, Mapping) and own and not set(own) & set(atol):
+        # of the unknowns that are not the model's nobody speaks: η changes positions as velocities do
+        values = tolerances.atol.copy()
+        values[form.slices["eta"]] = np.exp(np.mean(np.log(values[form.slices["v"]])))
+        values.flags.writeable = False
+        tolerances = replace(tolerances, atol=values)
+    return tolerances
 
 
 def _tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Tolerances:

@@ -119,7 +119,7 @@ class Loop:
         else:
             x, x_dot = segment.after_breakpoint(end, t)
         if not ends:
-            self._jump(x)
+            self._jump(x, t if smooth else None)
         crossed = self.events.across(segment, stop, before, t, x, x_dot)
         if crossed is None:
             return t, x, x_dot, np.inf
@@ -179,7 +179,8 @@ class Loop:
         before = segments.current
         if not any(map(self.events.responder.answers, stop.numbers)):
             return np.inf
-        state = HybridState(model, t, before.vectors(stop.x, model), before.model.graph.discrete_values, before.active)
+        vectors = before.vectors(before.settled(t, stop.x), model)
+        state = HybridState(model, t, vectors, before.model.graph.discrete_values, before.active)
         state, since_last = self.events.respond(stop, state)
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
@@ -258,6 +259,7 @@ class Loop:
         while len(self._recent) > 1 and kept - len(self._recent[0][0]) >= RECENT:
             kept -= len(self._recent.popleft()[0])
 
-    def _jump(self, x: np.ndarray) -> None:
+    def _jump(self, x: np.ndarray, unsettled: float | None = None) -> None:
+        """`unsettled`: the time, if multipliers in x are the method's own."""
         self._recent.clear()
-        self.recorder.jump(self.segments.current, x)
+        self.recorder.jump(self.segments.current, x, unsettled)

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import SimulationError
+from dalembert.model import Model
 from dalembert.regularize import InitialValues
+from dalembert.regularize.form import Form
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
+from dalembert.simulation.settling import ROWS, Owed, Stretch
 from dalembert.simulation.task import Task
 from dalembert.solution import EventLog, Occurrence, Profile, SegmentInfo, Solution, Statistics, Trace, Trajectory
+from dalembert.solvers.multipliers import evaluate, multipliers_of, with_rows
 from dalembert.solvers.status import ATTEMPT
 
 if TYPE_CHECKING:
@@ -37,6 +41,8 @@ class Recorder:
         #: times that are recorded as others: integration ends a rounding error before a breakpoint
         self.shown: dict[float, float] = {}
         self._chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._owed = Owed()
+        self._owed_jumps: list[tuple[int, float, Form, Model]] = []  # states after jumps that are not settled
         self._points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
         self._restarts: list[int] = []
         self._restart_x: list[np.ndarray] = []
@@ -67,7 +73,7 @@ class Recorder:
         t[-1] = self.shown.get(float(t[-1]), t[-1])
         self.sampling.count(len(t))
         self._add(t, h, c)
-        self.x, self.reached = c[-1, 0], float(t[-1])
+        self.x, self.reached = c[-1, 0], float(t[-1])  # as the method goes on, with multipliers of its own
         self.steps += len(t)
 
     @property
@@ -76,23 +82,39 @@ class Recorder:
         return float(self._chunks[-1][0][-1]) if self._chunks else self.reached
 
     def _add(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
-        c = self.sampling.kept(self.segment.in_whole(c, self.form.n))
-        if self.dense:
-            self._chunks.append((t, h, c))
+        if not self.dense:
+            try:
+                self._keep_requested(t, h, c)
+            except MemoryError:
+                raise SimulationError(
+                    f"the memory is full: after t = {self.reached:.9g} there is no room for the output that is asked "
+                    "for. Ask for fewer points, or keep fewer components (Output)"
+                ) from None
             return
-        try:  # only the requested times are kept
-            wanted, step, s = self.sampling.within(t, h)
-            if not len(wanted):
-                return
-            x = c[step, -1]
-            for k in range(c.shape[1] - 2, -1, -1):
-                x = x * s[:, None] + c[step, k]
-        except MemoryError:
-            raise SimulationError(
-                f"the memory is full: after t = {self.reached:.9g} there is no room for the output that is asked for. "
-                "Ask for fewer points, or keep fewer components (Output)"
-            ) from None
-        self._points.append((wanted, x))
+        segment = self.segment
+        settles = segment.form.settles_multipliers
+        waits = segment.places is None and self.sampling.columns is None  # all that it needs is in the result
+        if settles and not waits:
+            c = multipliers_of(segment.form).settled_steps(segment.model, t, h, c)
+        self._chunks.append((t, h, self._in_result(c)))
+        if settles and waits:
+            self._owed.add(Stretch(self.steps, self.steps + len(t), segment.form, segment.model))
+
+    def _in_result(self, x: np.ndarray) -> np.ndarray:
+        """States of the current segment (last axis) as the result has them."""
+        return self.sampling.kept(self.segment.in_whole(x, self.form.n))
+
+    def _keep_requested(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
+        """The states at output times in new steps."""
+        wanted, step, s = self.sampling.within(t, h)
+        if not len(wanted):
+            return
+        segment = self.segment
+        if segment.form.settles_multipliers:
+            used = np.unique(np.concatenate([step, np.maximum(step - 1, 0)]))  # a step begins where the last one ends
+            first, step = np.flatnonzero(np.diff(used, prepend=-2) > 1), np.searchsorted(used, step)
+            c = multipliers_of(segment.form).settled_steps(segment.model, t[used], h[used], c[used], first)
+        self._points.append((wanted, self._in_result(evaluate(c, step, s))))
 
     def tried(self, rows: np.ndarray | None) -> None:
         """Steps that were tried in the current segment, as `Stepper.take_trace` gives them."""
@@ -104,10 +126,18 @@ class Recorder:
             column[known] = self.segment.places[column[known].astype(int)]
         self._attempts.append(rows)
 
-    def jump(self, segment: Segment, x: np.ndarray) -> None:
-        """The state is x from here on, in the layout of a segment, which may be another one."""
+    def jump(self, segment: Segment, x: np.ndarray, unsettled: float | None = None) -> None:
+        """The state is x from here on, in the layout of a segment, which may be another one.
+
+        `unsettled`: the time, if multipliers in x are the method's own.
+        """
         self._enter(segment, self.reached)
         self.x = x.copy()
+        if unsettled is not None and segment.form.settles_multipliers:
+            if self.dense and segment.places is None and self.sampling.columns is None:
+                self._owed_jumps.append((len(self._restarts), unsettled, segment.form, segment.model))
+            else:
+                x = segment.settled(unsettled, x)
         after = self.sampling.kept(segment.in_whole(x, self.form.n)).copy()
         self._restarts.append(self.steps)
         self._restart_x.append(after)
@@ -121,7 +151,9 @@ class Recorder:
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
         """A root of an event function."""
-        state = {kind: value for kind, value in self.segment.vectors(x, self.model).items() if kind in self.form.slices}
+        before = float(np.nextafter(t, self.t0)) if t in self.model.breakpoints else t
+        vectors = self.segment.vectors(self.segment.settled(before, x), self.model)
+        state = {kind: value for kind, value in vectors.items() if kind in self.form.slices}
         if a is not None:
             state["a"] = a
         t = self.shown.get(float(t), float(t))
@@ -181,6 +213,9 @@ class Recorder:
             parts = [(np.zeros(0), np.zeros((0, n))), *self._points]
             t_eval, x = (np.concatenate(p) for p in zip(*parts, strict=True))
             return Trajectory.from_points(t_eval, x, interval=(self.t0, self.reached)), t_eval
+        while self._owed_jumps:
+            number, at, form, model = self._owed_jumps.pop()
+            multipliers_of(form).settle_for(model, np.array([at]), self._restart_x[number][None])
         t, h, c = self._merged() if self._chunks else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
         trajectory = Trajectory(
             self.t0,
@@ -191,19 +226,25 @@ class Recorder:
             restarts=self._restarts,
             restart_x=np.array(self._restart_x).reshape(-1, n),
             trusted=True,
+            unsettled=self._owed if self._owed else None,
         )
         return trajectory, sampling.all_times(t, h)
 
     def _merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All steps in one piece, which takes the place of the chunks: large models fill the memory once, not twice."""
+        rows = max(chunk[2].shape[1] for chunk in self._chunks)
+        if self._owed:
+            rows = max(rows, ROWS)
         if len(self._chunks) > 1:
-            steps = sum(len(chunk[0]) for chunk in self._chunks)
-            whole: tuple[Any, ...] = tuple(np.empty((steps, *part.shape[1:])) for part in self._chunks[0])
+            steps, n = sum(len(chunk[0]) for chunk in self._chunks), self._chunks[0][2].shape[2]
+            whole = np.empty(steps), np.empty(steps), np.zeros((steps, rows, n))
             chunks, self._chunks, first = self._chunks[::-1], [whole], 0
             while chunks:
-                chunk = chunks.pop()
-                last = first + len(chunk[0])
-                for part, target in zip(chunk, whole, strict=True):
-                    target[first:last] = part
+                t, h, c = chunks.pop()
+                last = first + len(t)
+                whole[0][first:last], whole[1][first:last], whole[2][first:last, : c.shape[1]] = t, h, c
                 first = last
+        elif self._chunks[0][2].shape[1] < rows:
+            t, h, c = self._chunks[0]
+            self._chunks = [(t, h, with_rows(c, rows))]
         return self._chunks[0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.compile.events import event_port, traced_events
+from dalembert.compile.events import event_port, reads, traced_events
 from dalembert.errors import SimulationError
 from dalembert.model import Model
 from dalembert.model.restricted import restricted
@@ -23,6 +23,7 @@ from dalembert.regularize.judgement import OCCASION, warn_of_change
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.task import Task
 from dalembert.solvers.method import RunSpec, Stepper
+from dalembert.solvers.multipliers import multipliers_of
 from dalembert.solvers.start import start_values
 
 if TYPE_CHECKING:
@@ -90,6 +91,14 @@ class Segment:
         part = self.form.slices.get("v")
         return None if part is None else x_dot[part]
 
+    def settled(self, t: float, x: np.ndarray) -> np.ndarray:
+        """x with the multipliers that results have, which may be better than the method's own."""
+        if not self.form.settles_multipliers:
+            return x
+        rows = x[None].copy()
+        multipliers_of(self.form).settle_for(self.model, np.array([t]), rows)
+        return rows[0]
+
     def vectors(self, x: np.ndarray, whole: Model) -> dict[str, np.ndarray]:
         """The vectors of the whole model, with zeros for multipliers of released constraints, as copies."""
         own = self.form.vectors(x)
@@ -131,6 +140,8 @@ class Segments:
             if places is not None:
                 tolerances = tolerances.at(places)
         port = event_port(form, self._traced)
+        if form.settles_multipliers and reads(self._traced, ("lam", "mu", "w")):
+            port = multipliers_of(form).events(port)
         spec = RunSpec(
             model=model,
             tolerances=tolerances,

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.checks import reals, shown
 from dalembert.errors import DalembertError, OptionError, SimulationError
-from dalembert.locks import renewed
+from dalembert.locks import prepared, renewed
 from dalembert.model import Model
 from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
 from dalembert.solution.events import EventLog
@@ -155,7 +155,7 @@ class Solution(StateView):
         return object.__getattribute__(self, name)  # or its AttributeError, which says what a vector lacks
 
     def _complete(self) -> None:
-        with _COMPLETING:
+        with prepared(_COMPLETING):
             content = self.__dict__.get("_content")
             if content is not None:
                 try:

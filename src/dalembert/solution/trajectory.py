@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import OptionError
+from dalembert.locks import prepared, renewed
 
 #: times this many units in the last place beyond the ends count as the ends
 SLACK = 8
 #: numbers computed at once
 PIECE = 4_000_000
+
+_SETTLING = renewed(threading.RLock())
+
+
+class Unsettled(Protocol):
+    """Columns of coefficients that are computed when somebody looks at them."""
+
+    def settle_ends(self, trajectory: Trajectory, coefficients: np.ndarray) -> None:
+        """In place: the states at the ends of the steps."""
+
+    def settle(self, trajectory: Trajectory, coefficients: np.ndarray) -> None:
+        """In place: everything."""
 
 
 class Trajectory:
@@ -38,6 +53,8 @@ class Trajectory:
         The states after the jumps.
     trusted : bool
         Whether all this is known to fit together, and need not be looked at.
+    unsettled : Unsettled, optional
+        What completes the coefficients when they are looked at first.
 
     Examples
     --------
@@ -61,6 +78,7 @@ class Trajectory:
         restarts: Sequence[int] | np.ndarray = (),
         restart_x: Sequence | np.ndarray | None = None,
         trusted: bool = False,
+        unsettled: Unsettled | None = None,
     ):
         self.start_t = float(start_t)
         self.start_x = np.array(start_x, float)
@@ -68,9 +86,10 @@ class Trajectory:
         self.h = np.array(h, float)
         self.restarts = np.array(restarts, int)
         n, steps = self.start_x.size, self.t.size
-        self.coefficients: np.ndarray | None = np.asarray(coefficients, float)  # large: no copy
-        if not steps and self.coefficients.ndim != 3:
-            self.coefficients = np.zeros((0, 1, n))
+        self._coefficients: np.ndarray | None = np.asarray(coefficients, float)  # large: no copy
+        self._unsettled = unsettled
+        if not steps and self._coefficients.ndim != 3:
+            self._coefficients = np.zeros((0, 1, n))
         self.restart_x = np.zeros((0, n)) if restart_x is None else np.array(restart_x, float)
         if not self.restarts.size and not self.restart_x.size:
             self.restart_x = np.zeros((0, n))
@@ -108,18 +127,18 @@ class Trajectory:
                 raise OptionError("a trajectory without points needs interval=(first, last)")
             interval = t[0], t[-1]
         trajectory = cls(interval[0], x[0] if len(x) else np.full(x.shape[1], np.nan), (), (), ())
-        trajectory.coefficients = None
+        trajectory._coefficients = None
         trajectory.interval = float(interval[0]), float(interval[1])
         trajectory._points = (t, x)
         return trajectory
 
     def _check(self, n: int, steps: int) -> None:
-        shapes = (self.start_x.ndim, self.t.ndim, self.h.shape, self.coefficients.ndim)
-        wrong = shapes != (1, 1, (steps,), 3) or self.coefficients.shape[::2] != (steps, n)
-        if wrong or not self.coefficients.shape[1]:
+        shapes = (self.start_x.ndim, self.t.ndim, self.h.shape, self._coefficients.ndim)
+        wrong = shapes != (1, 1, (steps,), 3) or self._coefficients.shape[::2] != (steps, n)
+        if wrong or not self._coefficients.shape[1]:
             raise OptionError(
                 "a trajectory needs start_x (n,), t (K,), h (K,) and coefficients (K, degree + 1, n), "
-                f"not {self.start_x.shape}, {self.t.shape}, {self.h.shape}, {self.coefficients.shape}"
+                f"not {self.start_x.shape}, {self.t.shape}, {self.h.shape}, {self._coefficients.shape}"
             )
         along = self.t if self._direction > 0 else -self.t
         first = steps == 0 or along[0] > self._direction * self.start_t
@@ -138,7 +157,21 @@ class Trajectory:
     @property
     def dense(self) -> bool:
         """Whether the state is known between the points."""
-        return self.coefficients is not None
+        return self._coefficients is not None
+
+    @property
+    def coefficients(self) -> np.ndarray | None:
+        """The polynomials, of shape (K, degree + 1, n); None without dense output."""
+        if self._unsettled is not None:
+            with prepared(_SETTLING):
+                if self._unsettled is not None:
+                    self._unsettled.settle(self, self._coefficients)
+                    self._unsettled = None
+        return self._coefficients
+
+    def __getstate__(self) -> dict:
+        self.coefficients  # noqa: B018 - copies need not know how they are completed
+        return self.__dict__
 
     @property
     def n(self) -> int:
@@ -191,11 +224,13 @@ class Trajectory:
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """Times and states of the accepted points with the start; at a jump both states, the time being repeated."""
         if self._points is None:
-            if self.restarts.size:
-                self._points = self._sampled(1)
-            else:  # the ends of the steps are stored as they are
-                x = np.concatenate([self.start_x[None, :], self.coefficients[:, 0]])
-                self._points = np.concatenate([[self.start_t], self.t]), x
+            if self._unsettled is not None:
+                with prepared(_SETTLING):
+                    if self._unsettled is not None:
+                        self._unsettled.settle_ends(self, self._coefficients)
+            # the ends of the steps are stored as they are
+            x = np.concatenate([self.start_x[None, :], self._coefficients[:, 0]])
+            self._points = self._with_jumps(np.concatenate([[self.start_t], self.t]), x, 1)
         return self._points
 
     def curve(self, least: int = 500) -> tuple[np.ndarray, np.ndarray]:
@@ -214,10 +249,11 @@ class Trajectory:
                 part = slice(first, first + rows)
                 x[part] = self._polynomials(step[part], s[part])
             return x
-        degree = self.coefficients.shape[1] - 1
-        x = self.coefficients[step, degree]
+        c = self.coefficients
+        degree = c.shape[1] - 1
+        x = c[step, degree]
         for j in range(degree - 1, -1, -1):
-            x = x * s[:, None] + self.coefficients[step, j]
+            x = x * s[:, None] + c[step, j]
         return x
 
     def _sampled(self, within: int) -> tuple[np.ndarray, np.ndarray]:
@@ -226,6 +262,12 @@ class Trajectory:
         s = np.tile(np.arange(1 - within, 1) / within, self.t.size)
         t = np.concatenate([[self.start_t], self.t[step] + s * self.h[step]])
         x = np.concatenate([self.start_x[None, :], self._polynomials(step, s)])
+        return self._with_jumps(t, x, within)
+
+    def _with_jumps(self, t: np.ndarray, x: np.ndarray, within: int) -> tuple[np.ndarray, np.ndarray]:
+        """Points, `within` of them for each step behind the start, with the states after jumps put in."""
+        if not self.restarts.size:
+            return t, x
         places = self.restarts * within
         return np.insert(t, places + 1, t[places]), np.insert(x, places + 1, self.restart_x, axis=0)
 

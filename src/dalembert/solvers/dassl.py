@@ -64,6 +64,12 @@ class Dassl(BdfOptions):
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
+        implicit = system.model.own_formulation == "implicit"
+        if self.algebraic_errors == "excluded" and implicit and not model.graph.functions["residual"].traced:
+            raise ModelError(
+                f"the residual of model '{model.name}' cannot be traced, so that nobody knows which unknowns have no "
+                "derivatives: algebraic_errors='excluded' needs that. Take 'full', or NumPy functions in residual="
+            )
         if system.constraints.numel() or system.residual.numel() != system.n:
             rows = system.residual.numel() + system.constraints.numel()
             raise ModelError(

@@ -14,12 +14,15 @@ from dalembert.compile.system import CompiledSystem, leading_port
 from dalembert.errors import FunctionFailed, SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.kept import Slot
 from dalembert.linalg.factors.lu import null_vector
+from dalembert.regularize.form import Form
 from dalembert.solvers.differences import differences_record
 from dalembert.solvers.jacobians import Exact, Jacobian
-from dalembert.solvers.method import RunSpec
+from dalembert.solvers.method import RunSpec, Tolerances
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
+#: what linear algebras call their sparse factors
+SPARSE_FACTORS = ("lu", "real", "complex")
 PORTS = ("residual", "jacobian", "inputs", "events")
 #: unknowns of systems whose null spaces are computed, as full matrices, to explain a failure
 LARGEST_LOOKED_AT = 2000
@@ -53,6 +56,27 @@ def differences_of(
         return record
 
     return system.kept.get(DIFFERENCES, (strategy, apart, exact is None), make)
+
+
+def time_unit(form: Form, tolerances: Tolerances) -> float:
+    """The time after which an error of a velocity that its absolute tolerance allows has moved the position by as much
+    as that one's allows; 1 where both are the same number, or there are no velocities.
+
+    Powers of h that weigh errors are meant in this unit: results do not depend on whether time is told in seconds or
+    in hours, as long as the tolerances are.
+
+    >>> import dalembert as da
+    >>> form = da.formulate(da.problems.pendulum().model, "index2")
+    >>> time_unit(form, Tolerances(np.full(5, 1e-6), np.array([1e-6, 1e-6, 2e-9, 2e-9, 1e-6])))
+    500.0
+    """
+    atol = tolerances.atol
+    if atol.min() == atol.max():  # nearly always, and quickly seen
+        return 1.0
+    positions, velocities = (atol[form.slices.get(kind, slice(0, 0))] for kind in ("p", "v"))
+    if not positions.size or not velocities.size:
+        return 1.0
+    return float(np.exp(np.mean(np.log(positions)) - np.mean(np.log(velocities))))
 
 
 class ImplicitStepper(KernelStepper):
@@ -92,6 +116,13 @@ class ImplicitStepper(KernelStepper):
             nonzeros=algebra.address_in("nonzeros"),
         )  # fmt: skip
         state.set(differences=self.differences.address)
+        if self.form.blocks is None and time_unit(self.form, spec.tolerances) != 1.0:
+            # rows cannot be compared while unknowns are measured in units of very different size
+            atol = spec.tolerances.atol
+            unit = atol / np.exp(np.mean(np.log(atol[self.form.slices["p"]])))
+            for factors in (getattr(self.algebra, name, None) for name in SPARSE_FACTORS):
+                if isinstance(factors, Memory) and hasattr(factors, "unit"):
+                    factors.unit[: self.form.n] = unit
 
     def name_counts(self, counts: np.ndarray) -> dict[str, int]:
         named = super().name_counts(counts)
@@ -134,10 +165,9 @@ class ImplicitStepper(KernelStepper):
         singular = self._singularity()
         if status == Status.SINGULAR or singular:
             culprit = singular or self._pivot()
-            taken = " (Geoms(algebraic='svd') takes those)" if self.model.mechanical else ""
             return SingularMatrix(
-                f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints{taken}, a "
-                "variable that no equation determines, or a singular configuration."
+                f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a "
+                f"variable that no equation determines, or a singular configuration.{self._who_treats_it()}"
             )
         if self.state.why == Outcome.CANNOT_EVALUATE:
             return FunctionFailed(
@@ -153,6 +183,14 @@ class ImplicitStepper(KernelStepper):
         return StepSizeTooSmall(
             f"{self.shrunk(status)}; the largest error is in '{self._worst_variable()}'. The solution may be "
             "discontinuous or singular there, or the tolerances too tight."
+        )
+
+    def _who_treats_it(self) -> str:
+        if not self.model.mechanical or not (self.model.names("lam") or self.model.names("mu")):
+            return ""
+        return (
+            " Geoms(algebraic='svd') treats redundant constraints, Geoms(singular='step over') isolated singular "
+            "positions."
         )
 
     def model_ports(self) -> tuple[Port | None, ...]:
@@ -175,8 +213,9 @@ class ImplicitStepper(KernelStepper):
         if self.compiled.jacobian.call_status(self.t, both, self.ports.theta, nonzeros):
             return None
         # a step size of the size of the motion, not the one that failed: tiny steps hide singular constraints
-        speed = np.max(np.abs(state.x_dot), initial=0.0)
-        h = (1 + np.max(np.abs(state.x), initial=0.0)) / max(speed, 1.0) * 1e-2
+        unit = float(state.time_unit)
+        speed = unit * np.max(np.abs(state.x_dot), initial=0.0)
+        h = unit * (1 + np.max(np.abs(state.x), initial=0.0)) / max(speed, 1.0) * 1e-2
         matrix = np.zeros((len(system.equations), system.n))
         matrix[rows, columns] -= nonzeros[: len(rows)]
         matrix[e_rows, e_columns] += self.leading_coefficient / h * nonzeros[len(rows) :]

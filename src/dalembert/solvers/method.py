@@ -191,11 +191,17 @@ def root_mean_square(values: np.ndarray) -> float:
     return math.sqrt(square / values.size)
 
 
-def first_step_guess(x: np.ndarray, x_dot: np.ndarray, weight: np.ndarray, span: float) -> float:
-    """A step over which the solution changes by a small fraction; the controller does the rest."""
+def first_step_guess(
+    x: np.ndarray, x_dot: np.ndarray, weight: np.ndarray, span: float, time_unit: float = 1.0
+) -> float:
+    """A step over which the solution changes by a small fraction; the controller does the rest.
+
+    The rule has numbers that are times: they are meant in `time_unit`.
+    """
     size, speed = (root_mean_square(y / weight) if x.size else 0.0 for y in (x, x_dot))
+    speed *= time_unit
     guess = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
-    return min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf, 0.1 * span)
+    return min(time_unit * min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf), 0.1 * span)
 
 
 def counters(count: np.ndarray) -> dict[str, int]:

@@ -53,7 +53,7 @@ def start_values(
     array([4.049])
     """
     if initial_conditions is None and mode in _MODES:
-        prepared = _prepared(model)
+        prepared = prepared_start(model)
         found = prepared.solve(model, t0, given, mode, rtol, atol) if prepared is not None else None
         if found is not None and (mode == "trust" or invariants_hold(model, found.t, found.values, rtol, atol)):
             return found
@@ -62,7 +62,7 @@ def start_values(
     )
 
 
-def _prepared(model: Model) -> Prepared | None:
+def prepared_start(model: Model) -> Prepared | None:
     """The kernel's side of a model, made once; None if there is none."""
     return model.kept.get(PREPARED, None, lambda: _prepare(model))
 
@@ -79,8 +79,8 @@ class Prepared:
         load("dalembert.solvers.start_kernel")
         from dalembert.solvers import start_kernel
 
-        self._kernel, self._port = start_kernel.start_kernel, compiled.port
-        self._record = _record(model, compiled, start_kernel.RECORD)
+        self._kernel, self.port, self.slices = start_kernel.start_kernel, compiled.port, compiled.slices
+        self.record = _record(model, compiled, start_kernel.RECORD)
         self._spare: Pool[_Run] = Pool(SPARE)
         sizes = {kind: model.graph.size(kind) for kind in MECHANICAL}
         #: for every argument: its place, its length, and its bit in what the kernel is told
@@ -95,7 +95,7 @@ class Prepared:
         self, model: Model, t0: float, given: Mapping[str, Any], mode: str, rtol: float, atol: float
     ) -> InitialValues | None:
         """Start values, or None if Python has to look at it."""
-        run = self._spare.take(None) or _Run(self._record.fresh())
+        run = self._spare.take(None) or _Run(self.record.fresh())
         try:
             return self._solve(run, model, t0, given, mode, rtol, atol)
         finally:
@@ -129,7 +129,7 @@ class Prepared:
         if not math.isfinite(t0):
             return None
         inputs = run.set_theta(model, t0)
-        if self._kernel(run.record, self._port.address, inputs, t0, _MODES[mode], known, rtol, atol):
+        if self._kernel(run.record, self.port.address, inputs, t0, _MODES[mode], known, rtol, atol):
             return None
         result = x.copy()
         values = {kind: result[part] for kind, part in self._parts}

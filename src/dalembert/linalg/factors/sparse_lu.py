@@ -20,6 +20,7 @@ SPARSE_LU = layout(
         "lower", "lower_row", "lower_start", "upper", "upper_row", "upper_start",
         "pivot",  # its inverse
         "r", "s",  # scales of rows and columns
+        "unit",  # in which unknowns are measured before rows are scaled
         "x", "stack", "next", "seen", "found",
     ],
     reals=["threshold"],
@@ -60,8 +61,9 @@ def new_sparse_lu(
             A=values(len(keys)), A_start=A_start.astype(np.int64), A_row=A_row.astype(np.int64), A_at=whole(len(keys)),
             order=order.astype(np.int64), place=whole(n), lower=values(n_L), lower_row=whole(n_L),
             lower_start=whole(n + 1), upper=values(n_U), upper_row=whole(n_U), upper_start=whole(n + 1),
-            pivot=values(n), r=np.ones(n), s=np.ones(n), x=values(n), stack=whole(n), next=whole(n), seen=whole(n),
-            found=whole(n), threshold=threshold, n=n, nnz=len(keys), n_L=n_L, n_U=n_U, known=0, analyses=0,
+            pivot=values(n), r=np.ones(n), s=np.ones(n), unit=np.ones(n), x=values(n), stack=whole(n), next=whole(n),
+            seen=whole(n), found=whole(n), threshold=threshold, n=n, nnz=len(keys), n_L=n_L, n_U=n_U, known=0,
+            analyses=0,
         ),
     )  # fmt: skip
     return memory, to.ravel().astype(np.int64)
@@ -212,12 +214,13 @@ def refactor(lu, A, L, U, pivot, x):
 @device
 def scale(lu, A):
     """Rows, then columns, to largest entries of 1. Returns 0, or 1 + a column that is not finite."""
-    n = lu.n
+    n, unit = lu.n, vec(lu.unit, lu.n)
     A_start, A_row, r, s = ivec(lu.A_start, n + 1), ivec(lu.A_row, lu.nnz), vec(lu.r, n), vec(lu.s, n)
     for i in range(n):
         r[i] = 0.0
     for j in range(n):
         for p in range(A_start[j], A_start[j + 1]):
+            A[p] *= unit[j]
             size = abs(A[p])
             if not np.isfinite(size):
                 return j + 1
@@ -232,6 +235,7 @@ def scale(lu, A):
         s[j] = 1.0 / largest if largest > 0.0 else 1.0
         for p in range(A_start[j], A_start[j + 1]):
             A[p] *= s[j]
+        s[j] *= unit[j]
     return 0
 
 

@@ -1,7 +1,7 @@
 """Sparse linear algebra of ODASSL: the relaxed system of `overdetermined`, with d and μ as unknowns of one matrix.
 
 [ A₁  −B ] [ d ]   [ r₁ ]
-[ A₂   0 ] [ μ ] = [ r₂ ],      B = E A₂ᵀ
+[ A₂   0 ] [ μ ] = [ r₂ ],      B = E W A₂ᵀ
 """
 
 import numba as nb
@@ -23,6 +23,8 @@ ALGEBRA = layout(
         "lu",
         "e", "h",  # products of nonzeros of E and of ∂h/∂x that make up −B
         "b",  # and where they go
+        "column",  # of E, for each product
+        "metric",  # W
         "both",  # d and μ
     ],
     wholes=[*sparse.WHOLES, "n", "n_b", "singular"],
@@ -47,7 +49,8 @@ def bordered_algebra(compiled, threshold: float) -> Memory:
         dict(
             decompose=address_of(decompose), prepare=address_of(prepare), solve=address_of(solve), own=0, state=0,
             nonzeros=np.zeros(len(rows)), cost=np.array([0, *sparse_lu_cost(lu)]), lu=lu, to=to[: len(rows)].copy(),
-            e=e, h=h, b=to[len(rows) :].copy(), both=np.zeros(rows_all), n_j=n_j, n_nonzeros=len(rows), n=n,
+            e=e, h=h, b=to[len(rows) :].copy(), column=columns[e].copy(), metric=np.ones(n), both=np.zeros(rows_all),
+            n_j=n_j, n_nonzeros=len(rows), n=n,
             n_b=len(products), singular=-1,
         ),
     )  # fmt: skip
@@ -59,9 +62,10 @@ def prepare(own, c, unused_1, unused_2):
     la = _at(own)
     lu, nz = lu_at(la.lu), vec(la.nonzeros, la.n_nonzeros)
     A, e, h, b = vec(lu.A, lu.nnz), ivec(la.e, la.n_b), ivec(la.h, la.n_b), ivec(la.b, la.n_b)
+    column, metric = ivec(la.column, la.n_b), vec(la.metric, la.n)
     sparse.load(la, A, c)
     for k in range(la.n_b):
-        A[b[k]] += nz[e[k]] * nz[h[k]]  # A₂ = −∂h/∂x
+        A[b[k]] += nz[e[k]] * metric[column[k]] * nz[h[k]]  # A₂ = −∂h/∂x
     failed = factor_sparse(lu)
     if failed != 0:
         la.singular = failed - 1 if failed <= la.n else la.n - failed

@@ -78,7 +78,7 @@ STATE = layout(
     ],
     reals=[
         *shell.REALS, "c", "c_last", "c_matrix", "error_constant", "contraction", "failed_t",
-        "predicted_norm", "newton_limit", "range", "unit",
+        "predicted_norm", "newton_limit", "range", "unit", "time_unit",
     ],
     wholes=[
         *shell.WHOLES, "m", "n_nonzeros", "n_error", "max_order", "max_iterations",
@@ -122,8 +122,9 @@ def new_state(n: int, m: int, index: np.ndarray, n_nonzeros: int, max_order: int
 
 @device
 def set_scales(state):
-    """Newton's increments of variables of index 2 and 3 are weighted by h and h²; their errors as told."""
-    n, h = state.n, abs(state.h)
+    """Newton's increments of variables of index 2 and 3 are weighted by h and h², told in the tolerances' unit of time;
+    their errors as told."""
+    n, h = state.n, abs(state.h) / state.time_unit
     index, weight = ivec(state.index, n), vec(state.weight, n)
     scale, newton_scale = vec(state.scale, n), vec(state.newton_scale, n)
     for i in range(n):

@@ -37,7 +37,8 @@ class BdfOptions(MethodOptions):
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
     max_order: int = 5  # 1 … 5
     algebraic_errors: str = (
-        "scaled"  # of multipliers and the like: "scaled" by h and h², "excluded" from the test, "full"
+        "scaled"  # of multipliers and the like: "scaled" by h and h², "excluded" from the test, "full"; of other models
+        # than EquationsOfMotion "excluded" means all unknowns without derivatives, "scaled" is as "full"
     )
     newton_iterations: int = 4  # at most
     newton_limit: float = 0.33  # convergence test, as a fraction of the tolerance

@@ -10,7 +10,7 @@ from dalembert.compile.system import CompiledSystem
 from dalembert.kept import Slot
 from dalembert.solvers.bdf import core
 from dalembert.solvers.bdf.options import ALGEBRAIC_ERRORS, BdfOptions
-from dalembert.solvers.implicit import LARGEST_LOOKED_AT, ImplicitStepper, differences_of
+from dalembert.solvers.implicit import LARGEST_LOOKED_AT, ImplicitStepper, differences_of, time_unit
 from dalembert.solvers.method import RunSpec
 
 STATES: Slot[Memory] = Slot("records of BDF methods", most=5)
@@ -43,11 +43,16 @@ class BdfStepper(ImplicitStepper):
         super().link(spec)
         state, system, options = self.state, self.form, self.options
         state.rtol[:], state.atol[:] = spec.tolerances.rtol, spec.tolerances.atol
-        tested = system.n if options.algebraic_errors != "excluded" else int(np.sum(system.index == 1))
+        excluded = options.algebraic_errors == "excluded"
+        index = system.index
+        if excluded and system.model.own_formulation is not None:
+            index = np.where(system.differential, index, 2)  # what has no derivative may have any index
+        state.index[:] = index
+        tested = int(np.sum(index == 1)) if excluded else system.n
         state.set(
             newton_limit=options.newton_limit, range=options.range, unit=np.finfo(float).eps, max_step=spec.max_step,
             max_steps=spec.max_steps, max_iterations=options.newton_iterations, n_error=max(tested, 1),
-            weighted=ALGEBRAIC_ERRORS.index(options.algebraic_errors),
+            weighted=ALGEBRAIC_ERRORS.index(options.algebraic_errors), time_unit=time_unit(system, spec.tolerances),
         )  # fmt: skip
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
@@ -87,6 +92,10 @@ class OverdeterminedStepper(BdfStepper):
     """A run of ODASSL: the first n equations are square, the others constraints."""
 
     leading_apart = True
+
+    def link(self, spec: RunSpec) -> None:
+        super().link(spec)
+        self.algebra.metric[self.form.slices.get("v", slice(0, 0))] = float(self.state.time_unit) ** -2
 
     def _singularity(self) -> str | None:
         """Constraints that depend on each other are behind most singular matrices."""

@@ -29,7 +29,7 @@ STATE = layout(
         "failed",  # (2 n): the stage at which a function could not be evaluated
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
-    reals=[*shell.REALS, "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
+    reals=[*shell.REALS, "time_unit", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
     wholes=[
         *shell.WHOLES, "m", "n_nonzeros", "n_e", "n_kinematic",
         "constant",  # E does not change
@@ -81,8 +81,8 @@ def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
 
 @device
 def set_scale(state):
-    """Errors of variables of index 2 and 3 are weighted by h and h²."""
-    n, h = state.n, abs(state.h)
+    """Errors of variables of index 2 and 3 are weighted by h and h², in the unit of time of the tolerances."""
+    n, h = state.n, abs(state.h) / state.time_unit
     index, scale, weight = ivec(state.index, n), vec(state.scale, n), vec(state.weight, n)
     for i in range(n):
         power = index[i]

@@ -9,7 +9,7 @@ from dalembert.compile.monitor import CALL2, CALL3, CALL_REALS3
 from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem
 from dalembert.kept import Slot
-from dalembert.solvers.implicit import ImplicitStepper, differences_of
+from dalembert.solvers.implicit import ImplicitStepper, differences_of, time_unit
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.method import RunSpec, first_step_guess
 from dalembert.solvers.radau.core import radau
@@ -51,7 +51,8 @@ class RadauStepper(ImplicitStepper):
         self.control = self.options.control(spec)
         # RADAU5's internal tolerances: they make the true error follow the tolerance the user gave
         state, tolerances = self.state, spec.tolerances
-        state.set(max_step=spec.max_step, max_steps=spec.max_steps)
+        unit = time_unit(self.form, tolerances)
+        state.set(max_step=spec.max_step, max_steps=spec.max_steps, time_unit=unit)
         rtol = 0.1 * tolerances.rtol ** (2 / 3)
         state.rtol[:], state.atol[:] = rtol, tolerances.atol * rtol / tolerances.rtol
 
@@ -74,7 +75,8 @@ class RadauStepper(ImplicitStepper):
 
     def _first_step(self, span: float) -> float:
         state, moving = self.state, self.form.differential
-        return first_step_guess(state.x[moving], state.x_dot[moving], state.weight[moving], span)
+        unit = float(state.time_unit)
+        return first_step_guess(state.x[moving], state.x_dot[moving], state.weight[moving], span, unit)
 
     def take_steps(self) -> int:
         return radau(self.algebra.address, self.ports, self.state.record, self.control, self.buffer, self.scan)
