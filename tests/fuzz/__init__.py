@@ -1,0 +1,1 @@
+"""Random models against integrations that have nothing in common with the package."""
