@@ -34,12 +34,12 @@ def test_a_run_is_known_by_its_number():
 
 def test_wrong_results_are_found(monkeypatch):
     """A fault in the equations that are simulated is seen."""
-    seed = next(seed for seed in range(100) if perform(seed).fault == "fine")
+    seed = next(seed for seed in range(100) if random_run(seed).tolerance < 1e-8 and perform(seed).fault == "fine")
     run = random_run(seed)
     rates = run.case.rates
     run.case.rates = lambda t, y, modes: rates(t, y, modes) * 1.05
     monkeypatch.setattr("fuzz.models.random_run", lambda number: run)
-    assert perform(seed).fault in ("inaccurate", "sensitive")
+    assert perform(seed).fault == "inaccurate"
 
 
 def test_reference_keeps_the_energy():
