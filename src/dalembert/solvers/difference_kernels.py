@@ -90,6 +90,8 @@ def difference(d, nz, every):
     j_row, j_start, j_on = ivec(d.j_row, n_j), ivec(d.j_start, n + 1), ivec(d.j_on, n_j)
     e_row, e_start, e_on = ivec(d.e_row, d.n_e), ivec(d.e_start, n + 1), ivec(d.e_on, d.n_e)
     e_in_j = ivec(d.e_in_j, d.n_e)
+    # x' changes with x unless E is known: in small steps c is large, and F may not be linear as far as c δ
+    along = c if d.leading == 0 else 0.0
     answer = call_port(d.residual, t, d.stage, d.theta, d.F0)
     if answer != 0:
         return answer
@@ -100,7 +102,7 @@ def difference(d, nz, every):
         for r in range(n):
             if group[r] == k:
                 point[r] += max(abs(stage[r]), LEAST) * ROOT
-                point[n + r] += c * (point[r] - stage[r])
+                point[n + r] += along * (point[r] - stage[r])
         answer = call_port(d.residual, t, d.point, d.theta, d.F1)
         if answer != 0:
             return answer
@@ -113,16 +115,13 @@ def difference(d, nz, every):
                 nz[q] = (F1[j_row[q]] - F0[j_row[q]]) * over if every or j_on[q] == 1 else 0.0
             for q in range(e_start[r], e_start[r + 1]):
                 apart = (every or e_on[q] == 1) and e_in_j[q] < 0
-                nz[n_j + q] = -(F1[e_row[q]] - F0[e_row[q]]) * over / c if apart and c != 0.0 else 0.0
+                nz[n_j + q] = -(F1[e_row[q]] - F0[e_row[q]]) * over / along if apart and along != 0.0 else 0.0
     to, of = ivec(d.derived_to, d.n_derived), ivec(d.derived_from, d.n_derived)
     for q in range(d.n_derived):
         nz[to[q]] = -nz[of[q]]
     if d.leading != 0:
         E = nz[n_j:]
         answer = call_port(d.leading, t, d.stage, d.theta, E.ctypes.data)
-        for q in range(d.n_e):
-            if e_in_j[q] >= 0:
-                nz[e_in_j[q]] += c * E[q]
     return answer
 
 

@@ -1,9 +1,10 @@
 """How kernels get the Jacobian: the record of a strategy. What it asks for is done by `difference_kernels`.
 
 With D_r = (F(x + δ_r e_r, x' + c δ_r e_r) − F)/δ_r the columns of ∂F/∂x + c ∂F/∂x' are found together. They are handed
-on as ∂F/∂x and E = −∂F/∂x', as linear algebras expect it: exactly if E is evaluated by a port of its own (`leading`),
-otherwise divided between the two in a way that is right for this c. Where some nonzeros have to be exact, the port of
-the Jacobian gives these (`exact_at`) and E, and the others alone are differences.
+on as ∂F/∂x and E = −∂F/∂x', as linear algebras expect it, divided between the two in a way that is right for this c. If
+E is evaluated by a port of its own (`leading`), only x is varied, and ∂F/∂x is good for every c: what c δ_r makes of a
+residual that is not linear in x' would stay in it. Where some nonzeros have to be exact, the port of the Jacobian gives
+these (`exact_at`) and E, and the others alone are differences.
 """
 
 import numpy as np

@@ -57,6 +57,7 @@ class Mexx(HalfExplicitOptions):
     discretization: str = "auto"  # "paper" (2.2) for forces that depend on multipliers, "modified", or "standard"
     dense_order: int | None = None  # largest degree of the polynomials between the steps, at least 3; default: all
     dense_limit: float | None = 2e4  # reject steps that may miss more tolerances between their ends; None: no limit
+    jump_limit: float | None = 10.0  # reject steps if forces that jump where no row looks may move v by more tolerances
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,8 +65,9 @@ class Mexx(HalfExplicitOptions):
         one_of("discretization", self.discretization, DISCRETIZATIONS)
         order = self.dense_order
         require(order is None or order >= 3, f"dense_order={order} must be at least 3")
-        limit = self.dense_limit
-        require(limit is None or limit > 0, f"dense_limit={limit} must be positive")
+        for option in ("dense_limit", "jump_limit"):
+            limit = getattr(self, option)
+            require(limit is None or limit > 0, f"{option}={limit} must be positive")
         if isinstance(self.sequence, str):
             one_of("sequence", self.sequence, tuple(SEQUENCES))
             return
@@ -86,7 +88,7 @@ class Mexx(HalfExplicitOptions):
         return (SEQUENCES[self.sequence] if isinstance(self.sequence, str) else self.sequence)[: self.max_order]
 
     def own_settings(self) -> dict[str, float]:
-        return dict(dense_limit=self.dense_limit or 0.0)
+        return dict(dense_limit=self.dense_limit or 0.0, jump_limit=self.jump_limit or 0.0)
 
     def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
         from dalembert.compile.kernel import load

@@ -105,8 +105,8 @@ class Run:
 
 
 def run(problem: Problem, label: Sequence[str], published: Any, tolerance: float, method: Mexx, repeat: int = 1) -> Run:
-    """The best of `repeat` runs after one that compiles; dense output has no part in the control, as in the article."""
-    seconds, method = np.inf, replace(method, dense_limit=None)
+    """The best of `repeat` runs after one that compiles; control of the step size as in the article."""
+    seconds, method = np.inf, replace(method, dense_limit=None, jump_limit=None)
     try:
         for k in range(repeat + 1):
             start = time.perf_counter()

@@ -58,6 +58,9 @@ AGEING = 2.0  # a matrix contracts less from step to step; how much, is known ag
 FAILURE_SHRINK = 0.25  # factor on the step size where nothing better is known
 SMALLEST_PART = 0.25  # steps of which this part is lost in the rounding of t are too small
 
+#: part of the tolerance that a solution may be off when a Jacobian by differences is tested; and a number to vary it by
+NEGLIGIBLE, GOLDEN = 0.1, 0.6180339887498949
+
 NEW, FULL = 1, 2  # what may be needed: a new Jacobian; one of which every column is looked at
 
 STATE = layout(
@@ -70,6 +73,7 @@ STATE = layout(
         "scale", "newton_scale",  # of the error test and of Newton's method
         "error",  # x − x⁰
         "F", "increment",
+        "near", "F_near",  # (2 n), (m): a point near that of the corrector, and its residual
         "stage",  # (2 n): x and x' of the corrector
         "predicted",  # (2 n)
         "work",
@@ -86,6 +90,7 @@ STATE = layout(
         # cleared at every start:
         *shell.FLAGS,
         "order", "order_old", "steady", "starting", "need_jacobian", "need_matrix", "iterations",
+        "tested",  # a solution by a matrix from differences has been seen to be one
         "patience",  # steps after an error failure before the step size may grow: first the order is looked at
     ],
 )  # fmt: skip
@@ -107,9 +112,10 @@ def new_state(n: int, m: int, index: np.ndarray, n_nonzeros: int, max_order: int
         STATE,
         {
             **{name: np.zeros(n) for name in vectors},
-            **{name: np.zeros(2 * n) for name in ("stage", "predicted", "failed")},
+            **{name: np.zeros(2 * n) for name in ("stage", "predicted", "failed", "near")},
             **{name: np.zeros(ROWS) for name in ("psi", "alpha", "beta", "sigma", "gamma", "power")},
             "phi": np.zeros((ROWS, n)), "coefficients": np.zeros((max_order + 1, n)), "F": np.zeros(m),
+            "F_near": np.zeros(m),
             "count": np.zeros(N_COUNTS, np.int64), "differences": 0, "monitor": 0, "trace": 0,
             "index": np.ascontiguousarray(index, np.int64),
             **scalars, **sizes,
@@ -254,9 +260,37 @@ def new_matrix(la, ports, state, t):
         return Outcome.SINGULAR
     state.need_jacobian = 0
     state.need_matrix = 0
+    # of more equations than variables not all need hold: there is nothing to be tested
+    state.tested = 1 if d.kind == EXACT or state.m > state.n else 0
     state.c_matrix = state.c
     state.contraction = NEW_CONTRACTION
     return FINE
+
+
+@device
+def solved(ports, state, t):
+    """Whether the residual in F, that of `stage`, is less than what a small part of the tolerance makes of it.
+
+    A matrix that is far too large, from differences across a jump, has increments that are far too small: they seem to
+    converge at once. Returns 1 for yes, also if the residual cannot be evaluated near by, 0 for no, −STOPPED.
+    """
+    n, m, c = state.n, state.m, state.c
+    stage, near, F = vec(state.stage, 2 * n), vec(state.near, 2 * n), vec(state.F, m)
+    other, scale = vec(state.F_near, m), vec(state.newton_scale, n)
+    place = 0.5
+    for i in range(n):
+        place = (place + GOLDEN) % 1.0  # no two variables by the same amount: differences of them shall not vanish
+        change = (0.5 + place) * max(NEGLIGIBLE / scale[i], 100.0 * state.unit * abs(stage[i]))
+        near[i] = stage[i] + change
+        near[n + i] = stage[n + i] + c * change
+    answer = call_port(ports.residual, t, state.near, ports.theta.ctypes.data, state.F_near)
+    add(state, Count.RHS, 1)
+    if answer != 0:
+        return -i8(Outcome.STOPPED) if answer == Outcome.STOPPED else 1
+    for k in range(m):
+        if not abs(F[k]) <= abs(other[k] - F[k]):
+            return 0
+    return 1
 
 
 @device
@@ -266,13 +300,21 @@ def iterate(la, ports, state, t):
     stage, error, increment = vec(state.stage, 2 * n), vec(state.error, n), vec(state.increment, n)
     scale, F, theta, cost = vec(state.newton_scale, n), vec(state.F, state.m), ports.theta, ivec(la.cost, 3)
     factor = 2.0 / (1.0 + c / state.c_matrix)
-    first = 0.0
-    for iteration in range(state.max_iterations):
+    first, converged = 0.0, False
+    for iteration in range(state.max_iterations + 1 - state.tested):
         answer = call_port(ports.residual, t, stage.ctypes.data, theta.ctypes.data, F.ctypes.data)
         if answer != 0:
             keep_failed(state, t)
             return i8(answer)
         add(state, Count.RHS, 1)
+        if converged:
+            answer = solved(ports, state, t)
+            if answer == 1:
+                state.tested = 1
+                return FINE
+            if answer == -Outcome.STOPPED:
+                keep_failed(state, t)
+                return i8(Outcome.STOPPED)
         call3(la.solve, la.own, state.F, state.increment)
         add(state, Count.BACK_SUBSTITUTIONS, 1)
         add(state, Count.FLOPS, cost[2])
@@ -288,7 +330,8 @@ def iterate(la, ports, state, t):
         state.iterations = iteration + 1
         if not np.isfinite(size):
             return Outcome.DIVERGED
-        if size <= 100.0 * state.unit * state.predicted_norm:
+        converged = size <= 100.0 * state.unit * state.predicted_norm
+        if converged and (state.tested == 1 or size == 0.0):
             return FINE
         if iteration == 0:
             first = size
@@ -299,7 +342,8 @@ def iterate(la, ports, state, t):
             if rate > SLOWEST:
                 return Outcome.DIVERGED
             state.contraction = rate / (1.0 - rate)
-        if state.contraction * size <= state.newton_limit:
+        converged = converged or state.contraction * size <= state.newton_limit
+        if converged and state.tested == 1:
             return FINE
     return Outcome.DIVERGED
 

@@ -44,6 +44,16 @@ def to_zero(numbers: tuple[int, ...]) -> list[Fraction]:
 
 
 @functools.cache
+def rows_to_zero(sequence: tuple[int, ...]) -> np.ndarray:
+    """Weights of the rows in T_jj for j = 0, 1, …, padded with zeros; then in T_{j,j−1}, without the first row."""
+    weights = np.zeros((2, len(sequence) + 1, len(sequence)))
+    for rows in range(1, len(sequence) + 1):
+        for left_out in (0, 1):
+            weights[left_out, rows, left_out:rows] = [float(c) for c in to_zero(sequence[left_out:rows])]
+    return weights
+
+
+@functools.cache
 def derivative_weights(sequence: tuple[int, ...], perturbed: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each number of rows, end (0: right, 1: left) and order k of the derivative: which D, with which weights.
 

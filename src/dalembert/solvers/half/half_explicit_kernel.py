@@ -18,10 +18,10 @@ STATE = core.half_layout(
         "stage", "matrices_1", "matrices_2", *interpolation.ARRAYS,
     ),
     reals=("power",),
-    wholes=(*interpolation.WHOLES, "stages", "n_estimates", "at_end", "project_estimate"),
+    wholes=(*interpolation.WHOLES, "stages", "n_estimates", "at_end", "blind", "project_estimate"),
 )  # fmt: skip
 #: fields of the record that do not change from run to run
-FIXED = ("power", "stages", "n_estimates", "at_end", "project_estimate")
+FIXED = ("power", "stages", "n_estimates", "at_end", "blind", "project_estimate")
 
 
 def new_half_explicit_state(compiled, tableau):
@@ -35,7 +35,8 @@ def new_half_explicit_state(compiled, tableau):
         links=np.array(tableau.links), estimates=estimates, zeros=np.zeros(n_d), K=np.zeros((MOST_STAGES, n_d)),
         stage=np.zeros(n), matrices_1=np.zeros(n_matrices), matrices_2=np.zeros(n_matrices),
         power=1.0 / tableau.estimate_power, stages=s, n_estimates=len(tableau.estimates),
-        at_end=int(tableau.estimate_at_end), project_estimate=int(tableau.project_estimate),
+        at_end=int(tableau.estimate_at_end), blind=int(not tableau.estimates[:, 0].any()),
+        project_estimate=int(tableau.project_estimate),
         **interpolation.own_arrays(compiled),
     )  # fmt: skip
 

@@ -32,6 +32,8 @@ NEAREST = 0.2
 NOISE = 60.0 * 2.3e-16
 #: nodes of the multipliers' polynomial, and earlier points among them
 NODES, PAST = 6, 4
+#: differences of positions, and of what else is integrated, below this part of them are not counted
+ROUNDING = 10.0 * float(np.finfo(float).eps)
 
 # fields that a method with this dense output adds to its record
 ARRAYS = (
@@ -81,14 +83,21 @@ def raise_degree(c, i, kappa):
 
 @device
 def raise_from_positions(state):
-    """p' = v: quintics for p from v', quartics for v from the way travelled."""
+    """p' = v: quintics for p from v', quartics for v from the way travelled.
+
+    Returns the mean square of what this way by h differs from that of the cubics, in units of the tolerance of v.
+    """
     n, n_p, h = state.n, state.n_p, state.h
     c, x, x_dot = mat(state.coefficients, N_COEFFICIENTS, n), vec(state.x, n), vec(state.x_dot, n)
-    new, new_dot, raw = vec(state.next, n), vec(state.next_dot, n), vec(state.raw, n_p)
+    new, new_dot, raw, weight = vec(state.next, n), vec(state.next_dot, n), vec(state.raw, n_p), vec(state.weight, n)
+    total = 0.0
     for i in range(n_p):
         a0, a1 = h * x_dot[n_p + i], h * new_dot[n_p + i]
         mean = 0.5 * (x[n_p + i] + new[n_p + i]) + (a0 - a1) / 12.0
-        kappa = 30.0 * ((raw[i] - x[i]) / h - mean)
+        missed = (raw[i] - x[i]) / h - mean
+        certain = max(abs(missed) - ROUNDING * abs(x[i] / h), 0.0)
+        total += (certain / weight[n_p + i]) ** 2
+        kappa = 30.0 * missed
         if abs(kappa * h) > NOISE * abs(raw[i]):  # over the shortest steps the way travelled is nothing but rounding
             raise_degree(c, n_p + i, kappa)
         late = 0.5 * (h * a1 - 2.0 * c[2, i])
@@ -98,6 +107,7 @@ def raise_from_positions(state):
         c[3, i] += rho
         c[4, i] += 2.0 * rho
         c[5, i] += rho
+    return total / n_p
 
 
 @device
@@ -121,12 +131,20 @@ def evaluate_inner(state, ports, la):
 
 @device
 def raise_from_inner(state, first, last):
-    """Quartics for the components first … last − 1 from the rates at the inner point."""
+    """Quartics for the components first … last − 1 from the rates at the inner point.
+
+    Returns the mean square of what the integral of the rates over the step changes by, in units of the tolerance.
+    """
     n, h, s = state.n, state.h, INNER
     c, inner_dot = mat(state.coefficients, N_COEFFICIENTS, n), vec(state.inner_dot, n)
+    x, weight, total = vec(state.x, n), vec(state.weight, n), 0.0
     for i in range(first, last):
         slope = c[1, i] + s * (2.0 * c[2, i] + s * 3.0 * c[3, i])
-        raise_degree(c, i, (h * inner_dot[i] - slope) / SLOPE)
+        kappa = (h * inner_dot[i] - slope) / SLOPE
+        certain = max(abs(kappa) / 30.0 - ROUNDING * abs(x[i]), 0.0)
+        total += (certain / weight[i]) ** 2
+        raise_degree(c, i, kappa)
+    return total / (last - first)
 
 
 @inlined
@@ -182,26 +200,30 @@ def set_multipliers(state, inner):
 
 @device
 def set_polynomial(state, ports, la):
-    """The polynomial of the step from the current point to `next`. Returns FINE or STOPPED."""
+    """The polynomial of p, v and r from the current point to `next`.
+
+    Returns FINE or STOPPED; by how many tolerances integrals of the cubics are off; and whether `inner` holds
+    multipliers that are needed. Rates that jump where there is no stage leave an error estimate small, but not this
+    number.
+    """
     enter(state, Phase.DENSE_OUTPUT)
     set_cubics(state)
-    n_p, from_positions = state.n_p, state.plain == 1
+    n_p, n_d, from_positions = state.n_p, state.n_d, state.plain == 1
     young = state.n_m > 0 and state.n_past < 2
     inner = (not from_positions) or state.n_r > 0 or young
     if inner:
         outcome = evaluate_inner(state, ports, la)
         if outcome == STOPPED:
-            return STOPPED
+            return STOPPED, 0.0, False
         inner = outcome == FINE  # where it cannot be evaluated, the cubics stay
+    missed = 0.0
     if from_positions:
-        raise_from_positions(state)
-        if inner:
-            raise_from_inner(state, 2 * n_p, state.n_d)
+        missed = raise_from_positions(state)
+        if inner and state.n_r > 0:
+            missed = max(missed, raise_from_inner(state, 2 * n_p, n_d))
     elif inner:
-        raise_from_inner(state, 0, state.n_d)
-    set_multipliers(state, inner and young)
-    remember(state)
-    return FINE
+        missed = raise_from_inner(state, 0, n_d)
+    return FINE, np.sqrt(missed), inner and young
 
 
 @device

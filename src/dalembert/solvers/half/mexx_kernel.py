@@ -20,6 +20,9 @@ FAR_FROM_CONSTRAINTS = int(Outcome.FAR_FROM_CONSTRAINTS)
 
 #: a projection may move positions or velocities by this much in units of the tolerance
 FARTHEST = 5.0
+#: changes of rates up to this many times the difference of the last two columns are those of a smooth solution, but
+#: this part of a change always counts
+SMOOTH, CERTAIN = 5.0, 0.01
 #: the last step may be longer by this factor than planned
 STRETCH = 1.0 / 0.965
 
@@ -27,7 +30,7 @@ STATE = core.half_layout(
     arrays=(
         "numbers", "first_place",  # n_j, and where the rates of row j begin
         "work", "best_h", "efficiency",  # A_j, H_j, W_j by number of rows
-        "table",  # rows of (growth of p, v, r; λ; a); 0: T_jj, 1: T_{j,j−1}, …
+        "table",  # rows of (growth of p, v, r; λ; a; r'); 0: T_jj, 1: T_{j,j−1}, …
         "slopes",  # (p', a, r', λ) of all small steps
         "stage", "stage_rates", "stage_matrices",
         "force",  # f − F λ
@@ -35,38 +38,40 @@ STATE = core.half_layout(
         "first_lam",  # λ that the first small steps multiply by F
         "ends",  # derivatives at the ends, for interpolation
         "weight_start", "weight_place", "weights", "hermite",
+        "to_zero",  # weights of the rows in T_jj, then in T_{j,j−1}, by number of rows
     ),
-    reals=("error_now", "error_before", "dense_limit"),
+    reals=("error_now", "error_before", "dense_limit", "jump_limit"),
     wholes=(
         "modified",  # U = C − Fᵀ (2.2)
         "delayed",  # F λ of the first small steps is one basic step old
         "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights",
+        "n_table",  # length of a row of the table
         "order",  # rows that are planned
         "rows",  # rows that were computed
         "begun",
     ),
 )  # fmt: skip
 #: fields of the record that do not change from run to run
-FIXED = ("modified", "delayed", "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights")
+FIXED = ("modified", "delayed", "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights", "n_table")
 
 
 def new_mexx_state(compiled, sequence, dense_order, modified, delayed):
     """The record of a run; `sequence` holds as many step numbers as there may be rows."""
     n, n_d, n_v = compiled.form.n, compiled.rates.n_out, compiled.form.mass.shape[0]
     most_rows, perturbed = len(sequence), compiled.form.has_friction and (delayed or not modified)
-    n_coefficients = min(most_rows + 3, dense_order + 1)
+    n_coefficients, n_table = min(most_rows + 3, dense_order + 1), n + n_d - len(compiled.form.model.names("p"))
     first = np.concatenate([[0], np.cumsum(sequence)])
     start, place, weights = extrapolation.derivative_weights(sequence, perturbed)
     return core.new_state(
         STATE, compiled, n_coefficients, numbers=np.array(sequence, np.int64), first_place=first.astype(np.int64),
         work=np.concatenate([[0.0], 4.0 + np.cumsum(sequence)]), best_h=np.zeros(most_rows + 1),
-        efficiency=np.zeros(most_rows + 1), table=np.zeros((most_rows, n + n_v)), slopes=np.zeros((first[-1], n)),
+        efficiency=np.zeros(most_rows + 1), table=np.zeros((most_rows, n_table)), slopes=np.zeros((first[-1], n)),
         stage=np.zeros(n), stage_rates=np.zeros(n_d), stage_matrices=np.zeros(compiled.matrices.n_out),
         force=np.zeros(n_v), raw=np.zeros(n), first_lam=np.zeros(n - n_d), ends=np.zeros((MOST_COEFFICIENTS, n)),
         weight_start=start, weight_place=place, weights=weights,
         hermite=extrapolation.polynomial_tables(most_rows, perturbed), modified=int(modified), delayed=int(delayed),
         perturbed=int(perturbed), most_rows=most_rows, dense_rows=n_coefficients - 3, n_slopes=int(first[-1]),
-        n_weights=len(weights),
+        n_weights=len(weights), n_table=n_table, to_zero=extrapolation.rows_to_zero(sequence),
     )  # fmt: skip
 
 
@@ -138,7 +143,7 @@ def take_row(state, ports, la, j):
     U_rows, U_columns = ivec(la.U_rows, size_U), ivec(la.U_columns, size_U)
     x, first_lam = vec(state.x, n), vec(state.first_lam, n - n_d)
     # sums of small numbers have smaller rounding errors, which extrapolation enlarges a thousand times
-    grown = mat(state.table, state.most_rows, n + n_v)[j]
+    grown = mat(state.table, state.most_rows, state.n_table)[j]
     core.copy(state.x, state.stage, n)
     for k in range(n_d):
         grown[k] = 0.0
@@ -183,15 +188,15 @@ def take_row(state, ports, la, j):
             return HALVE
     for k in range(n_d, n):
         grown[k] = stage[k]
-    for k in range(n_v):
-        grown[n + k] = solved[k]
+    for k in range(n_p, n_d):
+        grown[n - n_p + k] = slopes[first + count - 1, k]
     return FINE
 
 
 @device
 def extrapolate(state, j):
     """(2.6) with the new row j: the table holds T_{j+1,j+1}, T_{j+1,j}, … afterwards."""
-    size = state.n + state.n_v
+    size = state.n_table
     table, numbers = mat(state.table, state.most_rows, size), ivec(state.numbers, state.most_rows)
     for level in range(j, 0, -1):
         factor = 1.0 / (numbers[j] / numbers[level - 1] - 1.0)
@@ -217,7 +222,7 @@ def part_of_error(state, table, first, last):
 @device
 def judge(state, rows):
     """The error after `rows` rows (2.7), and what step that would suit this order."""
-    table = mat(state.table, state.most_rows, state.n + state.n_v)
+    table = mat(state.table, state.most_rows, state.n_table)
     n_p, n_v, n_d = state.n_p, state.n_v, state.n_d
     error = np.sqrt(
         part_of_error(state, table, 0, n_p)
@@ -323,7 +328,7 @@ def settle(state, ports, la, t):
 def arrive(state, ports, la):
     """Make the extrapolated values a complete point, `next`. Returns an outcome."""
     n, n_p, n_v, n_d = state.n, state.n_p, state.n_v, state.n_d
-    best, x, x_dot = mat(state.table, state.most_rows, n + n_v)[0], vec(state.next, n), vec(state.next_dot, n)
+    best, x, x_dot = mat(state.table, state.most_rows, state.n_table)[0], vec(state.next, n), vec(state.next_dot, n)
     before = vec(state.x, n)
     for i in range(n_d):
         x[i] = before[i] + best[i]
@@ -332,6 +337,101 @@ def arrive(state, ports, la):
     for i in range(n_v):
         x_dot[n_p + i] = best[n + i]
     return settle(state, ports, la, core.time_at(state, 1.0))
+
+
+# -- jumps that no row has seen ----------------------------------------------------------------------------------------
+
+
+@device
+def unseen(state, change, doubt):
+    """By how many tolerances velocities and r may be off if their rates differ by `change` (v', r') between an end of
+    the step and the sample next to it.
+
+    `doubt` is how much the last two columns of the tableau differ in what `change` was made of. A smooth solution
+    changes less than that; where all samples miss a jump, the columns agree.
+    """
+    n_p, weight = state.n_p, vec(state.weight, state.n)
+    width = abs(state.h) / ivec(state.numbers, state.most_rows)[state.rows - 1]
+    total, expected = 0.0, 0.0
+    for k in range(state.n_d - n_p):
+        scale = width / weight[n_p + k]
+        e, d = scale * change[k], scale * doubt[k]
+        total += e * e
+        expected += d * d
+    count = state.n_d - n_p
+    size, expected = np.sqrt(total / count), np.sqrt(expected / count)
+    return max(size - SMOOTH * expected, CERTAIN * size)
+
+
+@device
+def unseen_at_start(state):
+    """How much the rates change between the start and the first samples behind it; see `unseen`.
+
+    There all rows take the rates of the start, and extrapolation adds what is missing: T_jj is the result of a jump at
+    the start itself, and all T_j,k agree on it.
+    """
+    n_p, n_d, rows, most = state.n_p, state.n_d, state.rows, state.most_rows
+    first, weights = ivec(state.first_place, most + 1), mat(state.to_zero, 2 * (most + 1), most)
+    slopes, change, doubt = mat(state.slopes, state.n_slopes, state.n), vec(state.trial, n_d), vec(state.error, n_d)
+    for k in range(n_d - n_p):
+        change[k] = 0.0
+        doubt[k] = 0.0
+    for j in range(rows):
+        c, before, after = weights[rows, j], slopes[first[j]], slopes[first[j] + 1]
+        other = c - weights[most + 1 + rows, j]
+        for k in range(n_d - n_p):
+            difference = after[n_p + k] - before[n_p + k]
+            change[k] += c * difference
+            doubt[k] += other * difference
+    return unseen(state, change, doubt)
+
+
+@device
+def unseen_at_end(state, ports, la):
+    """An outcome, and how much the rates of `next` differ from those that samples before it lead to; see `unseen`.
+
+    What is missing in M a + Cᵀ λ = f, with the extrapolated a and λ, is solved for the change of a.
+    """
+    n, n_p, n_v, n_d, n_m, n_M = state.n, state.n_p, state.n_v, state.n_d, state.n_m, state.n_M
+    matrices = vec(state.next_matrices, n_M + state.n_C + n_m)
+    x, x_dot, rates = vec(state.next, n), vec(state.next_dot, n), vec(state.next_rates, n_d)
+    if n_m == 0:  # otherwise they are known from the projection, and so are the factors
+        outcome = core.evaluate_matrices(state, ports, core.time_at(state, 1.0), x, matrices)
+        if outcome != FINE:
+            return outcome, 0.0
+    b, solved = vec(state.b, n_v + n_m), vec(state.solved, n_v + n_m)
+    rows, columns = ivec(la.M_rows, n_M), ivec(la.M_columns, n_M)
+    for i in range(n_v):
+        b[i] = rates[n_p + i]
+    for k in range(n_M):
+        b[rows[k]] -= matrices[k] * x_dot[n_p + columns[k]]
+    rows, columns = core.constraint_pattern(state, la)
+    for k in range(state.n_C):
+        b[columns[k]] -= matrices[n_M + k] * x[n_d + rows[k]]
+    for i in range(n_m):
+        b[n_v + i] = 0.0
+    if n_m == 0:
+        outcome = core.solve_step(state, la, state.next_matrices, state.next_matrices, state.b, state.b, 1.0, False)
+    else:
+        outcome = core.solve(state, la)
+    table = mat(state.table, state.most_rows, state.n_table)
+    change, doubt = vec(state.trial, n_d), vec(state.error, n_d)
+    for i in range(n_v):
+        change[i] = solved[i]
+    for i in range(n_p + n_v, n_d):
+        change[i - n_p] = rates[i] - table[0, n - n_p + i]
+    for i in range(n_d - n_p):
+        doubt[i] = table[0, n + i] - table[1, n + i]
+    return outcome, unseen(state, change, doubt)
+
+
+@device
+def largest_unseen(state, ports, la):
+    """An outcome, and the larger of the two."""
+    outcome, size = unseen_at_end(state, ports, la)
+    if state.delayed == 0:  # otherwise the first small steps know older multipliers
+        size = max(size, unseen_at_start(state))
+    return outcome, size
 
 
 @device
@@ -523,6 +623,13 @@ def step(state, ports, la, buffer, scan):
     if can and (way > FARTHEST or drift > 0.0):
         outcome = DRIFTED if drift > 0.0 else FAR_FROM_CONSTRAINTS
         return core.reject(state, outcome, abs(state.h) * max(0.45, 0.9 / max(way, drift)))
+    if state.jump_limit > 0.0:
+        outcome, jump = largest_unseen(state, ports, la)
+        if outcome != FINE:
+            return core.give_up(state, outcome)
+        if can and jump > state.jump_limit:
+            state.order = max(min(state.order, 3), state.order - 1)
+            return core.reject(state, Outcome.INACCURATE, abs(state.h) * max(0.25, 0.9 * state.jump_limit / jump))
     enter(state, Phase.DENSE_OUTPUT)
     missed, degree = set_polynomial(state)
     enter(state, Phase.STAGES)

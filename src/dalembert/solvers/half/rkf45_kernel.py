@@ -25,10 +25,10 @@ A = np.array([
 
 STATE = core.half_layout(
     arrays=("K", "stage", "stage_dot", "stage_rates", *interpolation.ARRAYS), reals=("power",),
-    wholes=(*interpolation.WHOLES, "advance", "at_end"),
+    wholes=(*interpolation.WHOLES, "advance", "at_end", "blind"),
 )  # fmt: skip
 #: fields of the record that do not change from run to run
-FIXED = ("power", "at_end")
+FIXED = ("power", "at_end", "blind")
 
 
 def new_rkf45_state(compiled):
@@ -36,7 +36,7 @@ def new_rkf45_state(compiled):
     n, n_d = compiled.form.n, compiled.rates.n_out
     return core.new_state(
         STATE, compiled, interpolation.N_COEFFICIENTS, K=np.zeros((STAGES, n_d)), stage=np.zeros(n),
-        stage_dot=np.zeros(n), stage_rates=np.zeros(n_d), power=0.2, at_end=0,
+        stage_dot=np.zeros(n), stage_rates=np.zeros(n_d), power=0.2, at_end=0, blind=0,
         **interpolation.own_arrays(compiled),
     )  # fmt: skip
 

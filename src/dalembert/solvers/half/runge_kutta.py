@@ -7,10 +7,14 @@ from dalembert.compile.memory import vec
 from dalembert.solvers.attempts import UNSCALED, note_error
 from dalembert.solvers.half import core
 from dalembert.solvers.half.core import DRIFTED, FINE, STOPPED
-from dalembert.solvers.half.interpolation import set_polynomial
+from dalembert.solvers.half.interpolation import remember, set_multipliers, set_polynomial
 from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.shell import limit_step, look_for_events
 from dalembert.solvers.status import Outcome, Status
+
+#: by so many tolerances integrals of a step's cubics may be off if the estimate is `blind`: more than those of smooth
+#: solutions are, less than after a jump that no stage has seen
+FARTHEST = 500.0
 
 
 def runge_kutta_kernel(layout, name, begin, take_stages, error_norm):
@@ -19,8 +23,8 @@ def runge_kutta_kernel(layout, name, begin, take_stages, error_norm):
     ``begin(state, ports, la)`` is that of `stepping_kernel`;
     ``take_stages(state, ports, la)`` leaves the new point in `next`, with its matrices, and returns an outcome;
     ``error_norm(state, la)`` returns an outcome and the error, 1 being the largest allowed. Of the record they need
-    `power`, what the error is to be raised to for the step size, and `at_end`, whether the estimate needs the new point
-    complete.
+    `power`, what the error is to be raised to for the step size, `at_end`, whether the estimate needs the new point
+    complete, and `blind`, whether it leaves out the first stage: a jump between that and the next is not seen then.
     """
 
     @device
@@ -75,10 +79,15 @@ def finish_step(state, ports, la, buffer, scan, h_new, missed):
     drift = core.drifted(state)
     if drift > 0.0 and core.may_shrink(state):
         return core.reject(state, DRIFTED, abs(state.h) * max(state.max_shrink, 0.9 * drift**-state.power))
+    outcome, jump, inner = set_polynomial(state, ports, la)
+    if outcome == STOPPED:
+        return Status.PORT_FAILED
+    if state.blind == 1 and jump > FARTHEST and core.may_shrink(state):
+        return core.reject(state, Outcome.INACCURATE, abs(state.h) * max(state.max_shrink, 0.9 * FARTHEST / jump))
+    set_multipliers(state, inner)
+    remember(state)
     if missed or drift > 0.0:
         state.forced += 1
-    if set_polynomial(state, ports, la) == STOPPED:
-        return Status.PORT_FAILED
     if state.rejected == 1:
         h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
     core.commit(state, buffer)
