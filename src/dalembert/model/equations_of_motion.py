@@ -304,12 +304,6 @@ class EquationsOfMotion(Model):
 
     def _check_structure(self, faults: list[str]) -> None:
         graph = self.graph
-        n_v, n_lam, n_mu = graph.size("v"), graph.size("lam"), graph.size("mu")
-        if n_lam + n_mu > n_v:
-            faults.append(
-                f"{n_lam + n_mu} constraints (holonomic and nonholonomic) on {n_v} velocities: "
-                "nothing could move; remove some"
-            )
         variables = ca.vertcat(graph.symbol["p"], graph.symbol["s"])
         self._check_rows("holonomic", variables, "no position and no contact point", graph.vectors["lam"], faults)
         self._check_rows("nonholonomic", graph.symbol["v"], "no velocity", graph.vectors["mu"], faults)

@@ -27,7 +27,7 @@ BY_ROWS, BY_STEP, NOT_SCALED = range(3)
 SCALINGS = ("rows", "step", "none")
 
 # why decompose returned False (la.trouble)
-NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR = range(7)
+NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR, UNDETERMINED = range(8)
 
 #: when the smallest singular value or pivot of the position constraints falls below this fraction of what it was at the
 #: start, a singular position that is to be stepped over is near
@@ -171,6 +171,9 @@ def has_old_ranks(la):
         if own.rank >= 0 and own.rank != block_at(own.block).rank:
             la.trouble = CHANGED
             return False
+        if own.directs == 1 and block_at(own.block).rank < own.n_rows:
+            la.trouble = UNDETERMINED  # of free multipliers there is no smallest solution
+            return False
         at = own.next
     if la.levels == 1:
         third = constraint_at(la.chain)
@@ -189,6 +192,22 @@ def has_old_ranks(la):
         at = own.next
     la.rank3 = constraint_at(la.chain).rank
     return True
+
+
+@device
+def last_of(la):
+    """The last block of the chain: in the equations of motion the one that determines multipliers."""
+    own = constraint_at(la.chain)
+    while own.next != 0:
+        own = constraint_at(own.next)
+    return own
+
+
+@device
+def missing_rank(la):
+    """How many directions the last block leaves to its unknowns, though it should determine them."""
+    own = last_of(la)
+    return 0 if own.splits == 1 else own.n_unknowns - block_at(own.block).rank
 
 
 @device

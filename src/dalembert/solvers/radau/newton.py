@@ -40,8 +40,8 @@ def choose_matrix_point(state, control):
 
 
 @device
-def new_jacobian(la, ports, state, t):
-    """Evaluate at the point in `stage`. Returns FINE, CANNOT_EVALUATE, STOPPED or RANK_LOST."""
+def evaluate_jacobian(la, ports, state, t):
+    """Into `la.nonzeros`, at the point in `stage`. Returns FINE, CANNOT_EVALUATE or STOPPED."""
     stage, nonzeros = vec(state.stage, 2 * state.n), vec(la.nonzeros, state.n_nonzeros)
     d = differences_at(state.differences)
     if d.kind == EXACT:
@@ -58,6 +58,15 @@ def new_jacobian(la, ports, state, t):
         keep_failed(state, t)
         return answer
     add(state, Count.JACOBIAN, 1)
+    return answer
+
+
+@device
+def new_jacobian(la, ports, state, t):
+    """Evaluate and decompose at the point in `stage`. Returns FINE, CANNOT_EVALUATE, STOPPED or RANK_LOST."""
+    answer = evaluate_jacobian(la, ports, state, t)
+    if answer != FINE:
+        return answer
     add(state, Count.FLOPS, ivec(la.cost, 4)[0])
     if call2(la.decompose, la.own, la.state) == 0:
         return Outcome.RANK_LOST

@@ -64,6 +64,7 @@ def applies_to(system, options) -> bool:
     """Whether system and options have the structure this linear algebra needs."""
     return (
         system.blocks.partitioned
+        and len(system.blocks.F3) <= len(system.blocks.V)  # otherwise they are redundant, and `projected` says so
         and options.selector == "every"
         and options.algebraic in ("lu", "qr")
         and options.differential == "lu"

@@ -98,6 +98,12 @@ class ProjectedStepper(RadauStepper):
                 f"the constraints are not uniformly redundant at t = {t:.9g}: on acceleration, velocity and position "
                 f"level {missing[0]}, {missing[1]} and {missing[2]} of them depend on the others ({names})."
             )
+        if trouble == constraints.UNDETERMINED:
+            return RedundantConstraints(
+                f"constraints are redundant at t = {t:.9g}; dependent: {names}. formulation='index1' leaves their "
+                "multipliers undetermined: remove one, or use Geoms(algebraic='svd') with "
+                "formulation='strangeness-free'."
+            )
         level = self.form.blocks.constraints[-trouble].level
         where = f" on {level}" if level else ""
         return RedundantConstraints(

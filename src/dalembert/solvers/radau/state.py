@@ -39,14 +39,18 @@ STATE = layout(
         "convergence_failed",
         "look_again",  # the pattern of estimated differences may be too small
         "have_here",  # F_here belongs to the current point
+        "redundant",  # constraints leave multipliers undetermined: the smallest are wanted
     ],
 )  # fmt: skip
 FLAGS = STATE.names[STATE.names.index(shell.FLAGS[0]) :]
 state_at = member(STATE)
 
 #: the fields with which the record of every linear algebra begins; cost: floating-point operations of decompose,
-#: prepare, one Newton iteration, one error estimate; own and state: addresses of the record itself and of `STATE`
-LINEAR_ALGEBRA = ("decompose", "prepare", "solve_stages", "solve_real", "correct", "nonzeros", "cost", "own", "state")
+#: prepare, one Newton iteration, one error estimate; own and state: addresses of the record itself and of `STATE`;
+#: shorten is 0 where constraints may not be redundant
+LINEAR_ALGEBRA = (
+    "decompose", "prepare", "solve_stages", "solve_real", "correct", "shorten", "nonzeros", "cost", "own", "state",
+)  # fmt: skip
 algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
 
 
