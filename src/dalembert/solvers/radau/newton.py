@@ -17,6 +17,8 @@ from dalembert.solvers.status import Count, Outcome
 FIRST_CONTRACTION = 1e-2
 #: increments that stop decreasing below this fraction of the tolerance are rounding errors
 NOISE = 0.03
+#: increments of positions up to so many rounding units are nothing but rounding
+ROUNDING_UNITS = 100.0
 
 
 @device
@@ -116,6 +118,21 @@ def apply_increments(state):
 
 
 @device
+def is_rounding(state, control):
+    """Whether the last increments changed positions by no more than rounding errors. Stiff springs make large
+    multipliers of these, and with small steps velocities, which then do not converge any further."""
+    n_p = state.n_kinematic
+    if n_p == 0:
+        return False
+    D, scale, rtol = mat(state.D, state.n, 3), vec(state.scale, state.n), vec(state.rtol, state.n)
+    total, smallest = 0.0, rtol[0]
+    for i in range(n_p):
+        total += (D[i, 0] ** 2 + D[i, 1] ** 2 + D[i, 2] ** 2) * scale[i] ** 2
+        smallest = min(smallest, rtol[i])
+    return np.sqrt(total / (3 * n_p)) <= ROUNDING_UNITS * control.unit / smallest
+
+
+@device
 def newton(la, ports, state, control):
     """Simplified Newton iteration, with new matrices on the way if allowed. Returns what `iterate` returns."""
     for update in range(control.updates + 1):
@@ -163,6 +180,8 @@ def iterate(la, ports, state, control, may_update):
                     continue
                 if size <= NOISE and previous <= NOISE:  # nothing but rounding: λ of index 3 shows it first
                     return FINE
+                if is_rounding(state, control):
+                    return FINE
                 state.rate = rate
                 return Outcome.DIVERGED
             contraction = rate / (1.0 - rate)
@@ -170,6 +189,8 @@ def iterate(la, ports, state, control, may_update):
             foreseen = contraction * size * rate**left / control.newton_limit
             if foreseen >= 1.0 and not early:
                 if contraction * size <= NOISE and previous <= NOISE:  # good enough, and perhaps rounding
+                    return FINE
+                if is_rounding(state, control):
                     return FINE
                 state.rate = rate
                 if not may_update:
