@@ -30,8 +30,10 @@ SCALINGS = ("rows", "step", "none")
 NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR, UNDETERMINED = range(8)
 
 #: when the smallest singular value or pivot of the position constraints falls below this fraction of what it was at the
-#: start, a singular position that is to be stepped over is near
+#: start, a singular position that is to be stepped over may be near
 ANNOUNCED = 0.03
+#: one that proved to be regular is behind when the value has risen to this multiple of that
+BEHIND = 2.0
 
 CONSTRAINT = layout(
     arrays=[
@@ -121,12 +123,16 @@ def factor_constraint(la, block):
 
 @device
 def is_near(la, block):
-    """Whether the decomposed position constraints announce a singular position that is to be stepped over."""
+    """Whether the decomposed position constraints announce a singular position that is to be stepped over; not again
+    before one that the method passes by itself is behind (`suspended`)."""
     if la.near == 0.0 or block.rank == 0:
         return False
     smallest = vec(block.values, block.rows)[block.rank - 1]
     if la.reference == 0.0:
         la.reference = smallest
+    if la.suspended == 1:
+        la.suspended = 1 if smallest < BEHIND * la.near * la.reference else 0
+        return False
     if smallest < la.near * la.reference or la.rank3 > block.rank:
         la.trouble = NEAR
         return True

@@ -13,6 +13,7 @@ from dalembert.kept import Slot
 from dalembert.solvers.implicit import LARGEST_LOOKED_AT, differences_of
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.radau import constraints
+from dalembert.solvers.radau.passing import gets_through
 from dalembert.solvers.radau.stepper import RadauStepper
 from dalembert.solvers.status import NO_STEP, Status
 
@@ -53,6 +54,19 @@ class ProjectedStepper(RadauStepper):
             return bool(self._dependent_rows(NEARLY_DEPENDENT))
         return status == Status.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
 
+    def passes(self, status: int) -> bool:
+        """Whether the method gets by itself through the position that it announced; if so, it goes on from here."""
+        if status != Status.RANK_DEFICIENT or int(self.algebra.trouble) != constraints.NEAR:
+            return False
+        # the decomposition that announced it was left unfinished
+        self.algebra.set(suspended=1)
+        self.state.set(need_jacobian=1, need_factors=1)
+        beyond = constraints.BEHIND * constraints.ANNOUNCED * float(self.algebra.reference)
+        if gets_through(self, beyond):
+            return True
+        self.algebra.set(suspended=0)
+        return False
+
     def regularity(self, x: np.ndarray) -> float:
         """Smallest singular value of the constraints on position level at x, redundancy left out."""
         blocks = self.form.blocks
@@ -79,7 +93,7 @@ class ProjectedStepper(RadauStepper):
             if names:
                 return SingularConfiguration(
                     f"the mechanism comes close to a singular position at t = {t:.9g}: {names} become dependent there, "
-                    "and multipliers may grow without bound. Geoms(singular='step over') passes isolated ones."
+                    f"and multipliers may grow without bound. {self._way_over()}"
                 )
         if status != Status.RANK_DEFICIENT:
             return super().explain(status)
@@ -89,7 +103,7 @@ class ProjectedStepper(RadauStepper):
         if trouble == constraints.CHANGED:
             return SingularConfiguration(
                 f"the rank of the constraints changes at t = {t:.9g}: {names} become dependent or independent, a "
-                "singular position. Geoms(singular='step over') passes isolated ones on the branch of the motion."
+                f"singular position. {self._way_over()}"
             )
         if trouble == constraints.NOT_UNIFORM:
             third, second = la.chain, la.chain.next
@@ -109,6 +123,14 @@ class ProjectedStepper(RadauStepper):
         return RedundantConstraints(
             f"constraints are redundant at t = {t:.9g}{where}; dependent: {names}. Remove one, or use "
             "Geoms(algebraic='svd')."
+        )
+
+    def _way_over(self) -> str:
+        if self.options.singular == "stop":
+            return "Geoms(singular='step over') passes isolated ones on the branch of the motion."
+        return (
+            "No way over it was found on which the motion goes on: tighter tolerances tell more of its direction; "
+            "where several branches are as good as each other, nothing does."
         )
 
     def _dependent_rows(self, threshold: float) -> str:
