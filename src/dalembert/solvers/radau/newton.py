@@ -17,6 +17,8 @@ from dalembert.solvers.status import Count, Outcome
 FIRST_CONTRACTION = 1e-2
 #: increments that stop decreasing below this fraction of the tolerance are rounding errors
 NOISE = 0.03
+#: failures that lie no more accepted steps apart than this have one reason, which the error estimate does not see
+PERSISTENT = 5
 #: increments of positions up to so many rounding units are nothing but rounding
 ROUNDING_UNITS = 100.0
 
@@ -133,11 +135,25 @@ def is_rounding(state, control):
 
 
 @device
+def note_failure(state, tried):
+    """Set the ceiling of step sizes if the iteration has failed before, a few steps ago."""
+    if state.ceiling > 0.0 or 0 < state.since_failure <= PERSISTENT:
+        state.ceiling = tried
+    state.since_failure = 0
+
+
+@device
 def newton(la, ports, state, control):
     """Simplified Newton iteration, with new matrices on the way if allowed. Returns what `iterate` returns."""
-    for update in range(control.updates + 1):
-        outcome = iterate(la, ports, state, control, update < control.updates)
-        if update == control.updates or (outcome != Outcome.DIVERGED and outcome != Outcome.SLOW):
+    tried = abs(state.h)
+    # where it has failed again and again, new matrices are cheaper than yet another attempt with a shorter step
+    updates = max(1, control.updates) if state.ceiling > 0.0 else control.updates
+    for update in range(updates + 1):
+        outcome = iterate(la, ports, state, control, update < updates)
+        bad = outcome == Outcome.DIVERGED or outcome == Outcome.SLOW
+        if bad and update == updates:
+            note_failure(state, tried)
+        if update == updates or not bad:
             return outcome
         t = set_stage(state, 1)  # the current iterate of the middle stage
         state.jacobian_is_here = 0

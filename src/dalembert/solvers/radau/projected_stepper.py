@@ -93,8 +93,8 @@ class ProjectedStepper(RadauStepper):
         t = self.t
         if status != Status.TOO_MANY_STEPS and self._mass_vanishes():
             return SingularMatrix(
-                f"the mass matrix is singular at t = {t:.9g}, or close to it, so that constraints on acceleration level "
-                "cannot be evaluated with M⁻¹. If it is positive definite for the velocities that the constraints "
+                f"the mass matrix is singular at t = {t:.9g}, or close to it, so that constraints on acceleration "
+                "level cannot be evaluated with M⁻¹. If it is positive definite for the velocities that constraints "
                 "allow, Geoms(accelerations='unknown') does without; so do Radau5 and the half-explicit methods."
             )
         near = status == Status.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR

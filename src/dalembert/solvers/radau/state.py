@@ -30,7 +30,7 @@ STATE = layout(
         "failed",  # (2 n): the stage at which a function could not be evaluated
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
-    reals=[*shell.REALS, "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
+    reals=[*shell.REALS, "h_accepted", "error_accepted", "rate", "contraction", "failed_t", "ceiling"],
     wholes=[
         *shell.WHOLES, "m", "n_nonzeros", "n_e", "n_kinematic", "n_motion",
         "constant",  # E does not change
@@ -39,6 +39,7 @@ STATE = layout(
         "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "have_history", "iterations",
         "convergence_failed",
         "look_again",  # the pattern of estimated differences may be too small
+        "since_failure",  # accepted steps since Newton's method failed
         "have_here",  # F_here belongs to the current point
         "redundant",  # constraints leave multipliers undetermined: the smallest are wanted
     ],
