@@ -9,6 +9,7 @@ A kernel takes the addresses of ports as `uintp` and arrays, and is compiled for
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from dalembert.background import in_background
 from dalembert.compile.device import PIPELINE
-from dalembert.compile.messages import announce, tell
+from dalembert.compile.messages import announce, load, tell
 from dalembert.compile.together import Taken
 
 try:
@@ -27,7 +29,7 @@ except ImportError:  # numba moved the parts that the cache is made of
 
 __all__ = [
     "DEVICE", "OPTIONS", "address_of", "announce", "call1", "call2", "call3", "call_code", "call_port", "call_reals3",
-    "device", "inlined", "kernel", "record",
+    "device", "inlined", "kernel", "load", "record",
 ]  # fmt: skip
 
 # Kernels allocate nothing: without reference counting their code is shorter, faster and quicker to compile.
@@ -140,14 +142,30 @@ def kernel(signature: Any, name: str = "") -> Callable[[Callable], Any]:
                 dispatcher._cache = KernelCache(function, signature, tell, name)
             except OSError:  # no place for a cache: compile in every process
                 tell()
+
+        def load_or_compile() -> None:
+            try:
+                dispatcher.compile(signature)
+            finally:
+                if hasattr(dispatcher._cache, "release"):
+                    dispatcher._cache.release()
+
         try:
-            dispatcher.compile(signature)
+            # another thread would wait for the module that this one imports, and this one for it
+            load_or_compile() if _importing() else in_background(load_or_compile)
         except Taken:  # this process only helps another one, and somebody else compiles this kernel
             return dispatcher
-        finally:
-            if hasattr(dispatcher._cache, "release"):
-                dispatcher._cache.release()
         dispatcher.disable_compile()
         return dispatcher
 
     return decorate
+
+
+def _importing() -> bool:
+    """Whether this thread is executing a module of ours."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__", "").startswith("dalembert."):
+            return True
+        frame = frame.f_back
+    return False

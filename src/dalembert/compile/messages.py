@@ -7,7 +7,9 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
 
+from dalembert.background import in_background
 from dalembert.compile.together import start_helpers
 
 _compiled = 0  # kernels that were not in the cache, in this process
@@ -47,6 +49,19 @@ def announce(*families: str) -> Iterator[None]:
         if own.kernels:
             kernels = "1 kernel" if own.kernels == 1 else f"{own.kernels} kernels"
             _say(f"dalembert: compiled {kernels} in {own.seconds():.1f} s", last=True)
+
+
+def load(*modules: str) -> None:
+    """Import modules with kernels, which compiles those that are not in the cache; Ctrl-C need not wait for it."""
+    if all(_is_loaded(module) for module in modules):
+        return
+    with announce():
+        in_background(lambda: [import_module(module) for module in modules])
+
+
+def _is_loaded(module: str) -> bool:
+    known = sys.modules.get(module)
+    return known is not None and not getattr(known.__spec__, "_initializing", False)
 
 
 def tell() -> None:

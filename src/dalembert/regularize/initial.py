@@ -8,7 +8,7 @@ are sparse (see `sparse_steps`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -149,6 +149,27 @@ def _relative_change(before: np.ndarray, after: np.ndarray) -> float:
     return float(np.max(np.abs(after - before) / (1 + np.abs(before)), initial=0.0))
 
 
+def warn_of_change(
+    names: Sequence[str],
+    before: np.ndarray,
+    after: np.ndarray,
+    level: str,
+    t: float,
+    occasion: tuple[str, str] | None,
+) -> float:
+    """The largest relative change; a warning if it is noteworthy, unless there is no `occasion` to speak of."""
+    relative = np.abs(after - before) / (1 + np.abs(before))
+    moved = int(np.argmax(relative))
+    if relative[moved] > NOTEWORTHY and occasion is not None:
+        what, remedy = occasion
+        warn_user(
+            f"{what} '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy the "
+            f"constraints on {level} level at t = {t:.9g}; {remedy}",
+            InitialValuesCorrected,
+        )
+    return float(relative[moved])
+
+
 class _Start:
     """Start values of equations of motion under way: `values` is the current point."""
 
@@ -235,17 +256,7 @@ class _Start:
                 f"{residual[guilty]:.3e}, and '{names[worst]}' would have to change by {change[worst]:.3e}. Correct "
                 'them, or let initial_values="correct" do it.'
             )
-        relative = change / (1 + np.abs(before))
-        moved = int(np.argmax(relative))
-        occasion = OCCASION.get()
-        if relative[moved] > NOTEWORTHY and occasion is not None:
-            what, remedy = occasion
-            warn_user(
-                f"{what} '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy the "
-                f"constraints on {level} level at t = {self.t:.9g}; {remedy}",
-                InitialValuesCorrected,
-            )
-        return float(relative[moved])
+        return warn_of_change(names, before, after, level, self.t, OCCASION.get())
 
     def _accelerations(self) -> bool:
         """Newton's method for a, w, λ, μ; returns whether they are unique."""

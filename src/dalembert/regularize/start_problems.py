@@ -30,7 +30,7 @@ class StartProblems:
     | velocity | g^I, h | v |
     | acceleration | equations of motion, d, g^II, h^I | a, w, λ, μ |
 
-    `rates` are p' and r'.
+    `rates` are p' and r', `mass` is M.
     """
 
     def __init__(self, model: EquationsOfMotion):
@@ -102,10 +102,14 @@ class StartProblems:
         return self._function(self.acceleration_expressions)
 
     @cached_property
+    def mass(self) -> PointFunction:
+        return self._function((self.model.graph.value("mass"),))
+
+    @cached_property
     def rates(self) -> PointFunction:
         return PointFunction(self.model, self.rate_expressions)
 
-    def _function(self, expressions: tuple[ca.SX, ca.SX]) -> PointFunction:
+    def _function(self, expressions: tuple[ca.SX, ...]) -> PointFunction:
         # all matrices are of one kind, as the largest of them is
         return PointFunction(self.model, expressions, sparse=is_large(self.acceleration_expressions[1]))
 

@@ -16,6 +16,7 @@ from dalembert.model.namespace import explain_unknown
 from dalembert.simulation.arguments import positive, time_span, tolerances_for
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.output import Output, Sampling
+from dalembert.simulation.preparing import preparing
 from dalembert.simulation.task import Task
 from dalembert.solution import Solution
 from dalembert.solvers import resolve_method
@@ -131,12 +132,13 @@ def simulate(
     if checkpoint is not None and not isinstance(checkpoint, str | Path):
         raise OptionError(f"checkpoint={checkpoint!r} must be a path")
     clock = [time.perf_counter()]
-    form = options.formulate(model)
+    form = preparing(options.formulate, model)
     clock.append(time.perf_counter())
     tolerances, sampling = tolerances_for(form, rtol, atol), Sampling(t_eval, t0, t1, form)
     from dalembert.simulation.drive import drive  # imports numba: not before it is needed
 
-    return drive(
+    return preparing(
+        drive,
         Task(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
             tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=int(max_steps),

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.simulation.events import EventHandler
 from dalembert.simulation.hybrid import Actions
-from dalembert.simulation.loop import Loop
+from dalembert.simulation.loop import Loop, beginning
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segments
 from dalembert.simulation.task import Task
@@ -24,7 +24,7 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
     rtol, atol = task.tolerances.tightest
     initial = start_values(
         task.model,
-        task.t0,
+        beginning(task.model, task.t0, task.t1),
         task.given,
         mode=task.options.initial_values,
         rtol=rtol,

@@ -72,6 +72,39 @@ class EventHandler:
         scan.threshold[:] = [event.threshold for event in self.events]
         scan.sign[:] = np.where(np.abs(values) > scan.threshold, np.sign(values), 0.0)
 
+    def across(
+        self,
+        segment: Segment,
+        stop: float,
+        before: tuple[np.ndarray, np.ndarray | None],
+        t: float,
+        x: np.ndarray,
+        x_dot: np.ndarray,
+    ) -> Stop | None:
+        """As `look`, on the other side of a breakpoint at `stop`: functions that have changed sign had their roots
+        there. `before` is the state (and accelerations) on this side. None: nothing has to be done about them."""
+        if segment.port is None:
+            return None
+        scan = segment.stepper.scan
+        was, sign = scan.values[0].copy(), scan.sign.copy()
+        self.look(segment, t, x, x_dot)
+        now, threshold = scan.values[0], scan.threshold
+        crossing = (was * now < 0) | (was != 0) & (now == 0)
+        passed = np.where(threshold > 0, (np.abs(now) > threshold) & (now * sign < 0), crossing)
+        stops, last = [], None
+        for number in np.flatnonzero(passed).tolist():
+            direction = 1 if was[number] < 0 or (was[number] == 0 and now[number] > 0) else -1
+            if self.events[number].direction not in (0, direction):
+                continue
+            self._counts[number] += 1
+            self.recorder.occurred(stop, *before, number, direction)
+            if self._stops(number, self._counts[number]):
+                stops.append(number)
+            if last is None and self._ends(number, self._counts[number]):
+                last = self.events[number].name
+        self.finished_by = last
+        return Stop(t, x, tuple(stops), last is not None) if stops else None
+
     def failure(self, segment: Segment, t: float, values: np.ndarray) -> Exception:
         """The exception for event functions that cannot be evaluated."""
         error = segment.port.take_error()
@@ -87,10 +120,10 @@ class EventHandler:
 
     def handle(self, segment: Segment, t: float, h: float, c: np.ndarray, end: float) -> Stop | None:
         """Deal with the roots in the last step before `end`. None: nothing stops there, and the step has been kept."""
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
 
-        with announce():
-            from dalembert.solvers.roots import go_on
+        load("dalembert.solvers.roots")
+        from dalembert.solvers.roots import go_on
 
         counts = self._counts
         every = self._roots(segment, t, h, c)

@@ -15,8 +15,9 @@ from dalembert.errors import (
     StepRefused,
     StepSizeTooSmall,
 )
+from dalembert.model import Model
 from dalembert.regularize import InitialValues
-from dalembert.simulation.events import EventHandler, Stop
+from dalembert.simulation.events import SIMULTANEOUS, EventHandler, Stop
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segments
@@ -34,6 +35,11 @@ INPUT_SAMPLES, ROUNDING = 33, 1e-13
 AFTER_ACTION = ("after the action of an event,", "let the action set values that satisfy them")
 
 
+def beginning(model: Model, t0: float, t1: float) -> float:
+    """Where evaluation begins: beyond t0 if that is a breakpoint, on the side of which inputs are another function."""
+    return float(np.nextafter(t0, t1)) if t0 != t1 and t0 in model.breakpoints else t0
+
+
 class Loop:
     """One simulation under way. The segments say what is integrated, the recorder keeps what comes out."""
 
@@ -41,6 +47,7 @@ class Loop:
         self.segments, self.events, self.recorder, self.t0, self.t1 = segments, events, recorder, t0, t1
         self.model = segments.model
         self._recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
+        self._open = False  # whether the buffer of the stepper may hold steps that have not been kept
         self._progress = (0, t0)  # accepted steps and time when progress was last looked at
 
     def run(self, initial: InitialValues, first_step: float | None) -> Solution:
@@ -53,6 +60,7 @@ class Loop:
         except KeyboardInterrupt as interrupt:
             if isinstance(interrupt, DalembertError):
                 raise
+            self._salvage()
             message = (
                 f"interrupted at t = {recorder.reached:.9g}; the exception's .solution holds everything up to there"
             )
@@ -74,33 +82,50 @@ class Loop:
         return solution
 
     def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
-        t, direction = self.t0, 1.0 if self.t1 >= self.t0 else -1.0
         if self.t0 == self.t1:
             return
-        inside = sorted(
-            (b for b in self.model.breakpoints if (b - self.t0) * direction > 0 and (self.t1 - b) * direction > 0),
+        direction = 1.0 if self.t1 >= self.t0 else -1.0
+        breaks = sorted(
+            (b for b in self.model.breakpoints if (b - self.t0) * direction > 0 and (self.t1 - b) * direction >= 0),
             reverse=direction < 0,
         )
-        smooth = self._smooth(inside)
+        smooth, sides = self._smooth(breaks), set(breaks)
+        t, since_last = beginning(self.model, self.t0, self.t1), np.inf
         self.events.look(self.segments.current, t, x, x_dot)
-        for stop in [*inside, self.t1]:
+        for stop in [*breaks, *({self.t1} - sides)]:
             # inputs jump at breakpoints: keep every evaluation strictly on one side
-            end = stop if stop == self.t1 else np.nextafter(stop, self.t0)
-            if t == end:
-                continue
-            self.segments.current.stepper.start(t, x, x_dot, end, first_step)
-            first_step = None
-            if self._reach(end):
-                return
-            if stop != self.t1:
-                segment = self.segments.current
-                t = float(np.nextafter(stop, self.t1))
-                if stop in smooth:
-                    x, x_dot = segment.stepper.x.copy(), segment.stepper.x_dot.copy()
-                else:
-                    x, x_dot = segment.after_breakpoint(t)
-                self._jump(x)
-                self.events.look(segment, t, x, x_dot)
+            end = float(np.nextafter(stop, self.t0)) if stop in sides else stop
+            if (end - t) * direction > SIMULTANEOUS * np.spacing(max(abs(t), abs(end))):  # no step is shorter
+                self.recorder.shown = {end: stop}  # users asked for the breakpoint itself
+                self.segments.current.stepper.start(t, x, x_dot, end, first_step)
+                self.segments.current.stepper.limit_first_step(0.1 * since_last)
+                first_step = None
+                if self._reach(end):
+                    return
+            if stop in sides:
+                t, x, x_dot, since_last = self._cross(stop, end, stop in smooth)
+                if self.events.finished_by is not None:
+                    return
+
+    def _cross(self, stop: float, end: float, smooth: bool) -> tuple[float, np.ndarray, np.ndarray, float]:
+        """From one side of a breakpoint to the other: the time there, the state, its rates, and the time since the last
+        action if one is due now. Beyond the end of the interval nobody goes: there, only events are looked at."""
+        segment, ends = self.segments.current, stop == self.t1
+        stepper, t = segment.stepper, stop if ends else float(np.nextafter(stop, self.t1))
+        before = stepper.x.copy(), segment.acceleration(stepper.x_dot.copy())
+        if smooth or ends:
+            x, x_dot = stepper.x.copy(), stepper.x_dot.copy()
+        else:
+            x, x_dot = segment.after_breakpoint(end, t)
+        if not ends:
+            self._jump(x)
+        crossed = self.events.across(segment, stop, before, t, x, x_dot)
+        if crossed is None:
+            return t, x, x_dot, np.inf
+        stepper.x[:], stepper.x_dot[:] = x, x_dot
+        since_last = self._respond(crossed, t)
+        stepper = self.segments.current.stepper
+        return t, stepper.x.copy(), stepper.x_dot.copy(), since_last
 
     def _smooth(self, breakpoints: Sequence[float]) -> set[float]:
         """Those at which no multiplier or acceleration jumps, because inputs and their two derivatives do not."""
@@ -118,6 +143,7 @@ class Loop:
         while True:
             segment = self.segments.current
             stepper = segment.stepper
+            self._open = True
             reason = stepper.advance()
             t, h, c = stepper.collect()
             self.recorder.tried(stepper.take_trace())
@@ -125,6 +151,7 @@ class Loop:
                 self._keep(t[:-1], h[:-1], c[:-1])
             else:
                 self._keep(t, h, c)
+            self._open = False
             if reason == Status.EVENT:
                 stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1], end)
                 self._remember(t[-1:], c[-1:, 0])
@@ -145,25 +172,27 @@ class Loop:
                 continue
             raise stepper.explain(reason)
 
-    def _respond(self, stop: Stop, end: float) -> None:
-        """Change what the events change, and start again from there."""
+    def _respond(self, stop: Stop, end: float) -> float:
+        """Change what the events change, and start again from there. Returns the time since the last such change."""
         segments, model, t = self.segments, self.model, stop.t
         before = segments.current
         if not any(map(self.events.responder.answers, stop.numbers)):
-            return
+            return np.inf
         state = HybridState(model, t, before.vectors(stop.x, model), before.model.graph.discrete_values, before.active)
         state, since_last = self.events.respond(stop, state)
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
         # constraints that are taken up change velocities: that is an impact
-        x, x_dot = segment.consistent(t, state.vectors, "correct", None if taken_up else AFTER_ACTION)
+        x, x_dot = segment.after_action(t, state.vectors, None if taken_up else AFTER_ACTION)
         self._jump(x)
         segment.stepper.x[:], segment.stepper.x_dot[:] = x, x_dot  # from where it goes on beyond a breakpoint
-        if not stop.ends and t != end:
-            segment.stepper.start(t, x, x_dot, end, None)
-            # events that follow each other ever faster must not be stepped over
-            segment.stepper.limit_first_step(0.1 * since_last)
+        if not stop.ends:
+            if t != end:
+                segment.stepper.start(t, x, x_dot, end, None)
+                # events that follow each other ever faster must not be stepped over
+                segment.stepper.limit_first_step(0.1 * since_last)
             self.events.look(segment, t, x, x_dot, stop.numbers)
+        return since_last
 
     # -- singular positions ----------------------------------------------------------------------------------------
 
@@ -208,6 +237,17 @@ class Loop:
             )
 
     # -- collecting ------------------------------------------------------------------------------------------------
+
+    def _salvage(self) -> None:
+        """Keep the steps that a kernel had finished when it was interrupted."""
+        if not self._open:
+            return
+        segment = self.segments.current
+        t, h, c = segment.stepper.collect()
+        if segment.port is not None:  # nobody knows whether there is an event in the last one
+            t, h, c = t[:-1], h[:-1], c[:-1]
+        new = (t - self.recorder.last) * (self.t1 - self.t0) > 0
+        self._keep(t[new], h[new], c[new])
 
     def _keep(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
         self.recorder.keep(t, h, c)

@@ -35,6 +35,8 @@ class Recorder:
         self.bar, self.checkpoint = task.bar, task.checkpoint
         self.monitor: Monitor | None = None
         self.preparation: dict[str, float] = {}
+        #: times that are recorded as others: integration ends a rounding error before a breakpoint
+        self.shown: dict[float, float] = {}
         self._chunks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._points: list[tuple[np.ndarray, np.ndarray]] = []  # at output times, when polynomials are not kept
         self._restarts: list[int] = []
@@ -61,8 +63,17 @@ class Recorder:
         """Accepted steps of the current segment: ends, sizes, polynomials."""
         if not len(t):
             return
+        t[-1] = self.shown.get(float(t[-1]), t[-1])
+        self._add(t, h, c)
         self.x, self.reached = c[-1, 0], float(t[-1])
         self.steps += len(t)
+
+    @property
+    def last(self) -> float:
+        """The end of the last step that was kept."""
+        return float(self._chunks[-1][0][-1]) if self._chunks else self.reached
+
+    def _add(self, t: np.ndarray, h: np.ndarray, c: np.ndarray) -> None:
         c = self.sampling.kept(self.segment.in_whole(c, self.form.n))
         if self.dense:
             self._chunks.append((t, h, c))
@@ -105,8 +116,9 @@ class Recorder:
         state = {kind: value for kind, value in self.segment.vectors(x, self.model).items() if kind in self.form.slices}
         if a is not None:
             state["a"] = a
+        t = self.shown.get(float(t), float(t))
         self.occurrences.append(
-            Occurrence(t=float(t), name=self.event_names[number], number=number, direction=direction, state=state)
+            Occurrence(t=t, name=self.event_names[number], number=number, direction=direction, state=state)
         )
 
     def finish(self) -> None:

@@ -18,7 +18,8 @@ from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
-from dalembert.regularize.initial import OCCASION
+from dalembert.regularize.impulse import across_kink, after_impact
+from dalembert.regularize.initial import OCCASION, warn_of_change
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.task import Task
 from dalembert.solvers.method import RunSpec, Stepper
@@ -65,11 +66,24 @@ class Segment:
         finally:
             OCCASION.reset(token)
 
-    def after_breakpoint(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Restart values: states stay, multipliers and accelerations may jump."""
+    def after_breakpoint(self, before: float, after: float) -> tuple[np.ndarray, np.ndarray]:
+        """Restart values: multipliers and accelerations may jump, velocities where constraints demand it."""
         vectors = self.form.vectors(self.stepper.x)
         kept = {kind: vectors[kind] for kind in self.model.continuous_kinds if kind in vectors}
-        return self.consistent(t, kept, self.model.restart_mode)
+        if self.model.mechanical:
+            moved = across_kink(self.model, before, after, kept)
+            kept = {kind: moved[kind] for kind in kept}
+        return self.consistent(after, kept, self.model.restart_mode)
+
+    def after_action(
+        self, t: float, vectors: Mapping[str, np.ndarray], occasion: tuple[str, str] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """x and x' at t after an action; velocities that constraints do not allow change by an impulse."""
+        if self.model.mechanical:
+            given, v = vectors["v"], after_impact(self.model, t, vectors)
+            warn_of_change(self.model.names("v"), given, v, "velocity", t, occasion)
+            vectors = {**vectors, "v": v}
+        return self.consistent(t, vectors, "correct", occasion)
 
     def acceleration(self, x_dot: np.ndarray) -> np.ndarray | None:
         """v' in x'; None if there are no velocities."""

@@ -210,7 +210,7 @@ class Solution(StateView):
 
         model = self._needed_model("residuals")
         vectors = self._model_vectors(*NEEDED.get(level, ()))
-        residual = constraint_residual(model, level, self.t, vectors, self._thetas(model))
+        residual = constraint_residual(model, level, self._off_breakpoints(model), vectors, self._thetas(model))
         if level in ROWS and any(segment.active is not None for segment in self.segments):
             residual[self._released(model, level)] = 0.0
         return residual
@@ -227,12 +227,24 @@ class Solution(StateView):
         from dalembert.solution.residuals import accelerations
 
         model = self._needed_model("accelerations")
-        return accelerations(model, self.t, self._model_vectors(*NEEDED["acceleration"]), self._thetas(model))
+        vectors = self._model_vectors(*NEEDED["acceleration"])
+        return accelerations(model, self._off_breakpoints(model), vectors, self._thetas(model))
 
     def _thetas(self, model: Model) -> np.ndarray:
         """θ at the times `t`, as columns."""
         discrete = self._discrete_at(self._numbers)
-        return model.thetas(self.t, np.array(list(discrete.values())) if discrete else None)
+        return model.thetas(self._off_breakpoints(model), np.array(list(discrete.values())) if discrete else None)
+
+    def _off_breakpoints(self, model: Model) -> np.ndarray:
+        """The times `t`, and a rounding error beside breakpoints: where states before and after them were computed."""
+        t, (first, last) = self.t, self.trajectory.interval
+        at = np.isin(t, model.breakpoints)
+        if not at.any():
+            return t
+        new = np.diff(t, prepend=np.nan) != 0  # the first of those with the same time
+        repeated = np.append(t[1:] == t[:-1], False)
+        before = at & new & (repeated | (t == last)) & (t != first)
+        return np.where(before, np.nextafter(t, first), np.where(at, np.nextafter(t, last), t))
 
     def _released(self, model: Model, level: str) -> np.ndarray:
         """Mask of the residuals (times, rows) of constraints that were not in force."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.solvers.records import indices, record, tensor, vector
 
-#: a kernel call should not take much longer than this many steps, so that Ctrl-C and progress bars stay responsive
+#: a kernel call should not take much longer than this many steps, so that progress bars stay responsive
 CAPACITY = 512
 #: nor should its buffer hold much more than this many numbers
 BUFFER_NUMBERS = 2_000_000
@@ -32,7 +32,6 @@ def new_buffer(n_coefficients: int, n: int) -> Buffer:
 
 
 def collect(buffer: Buffer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Take out what is in the buffer, as copies."""
+    """Copies of what is in the buffer. It stays there until the kernel is called again."""
     used = int(buffer.used[0])
-    buffer.used[0] = 0
     return buffer.t[:used].copy(), buffer.h[:used].copy(), buffer.coefficients[:used].copy()

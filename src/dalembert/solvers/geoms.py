@@ -102,7 +102,7 @@ class Geoms(RadauOptions):
         return projected(model, self.formulation, invariants=self.invariants, accelerations=self.accelerations)
 
     def new_stepper(self, form: ProjectedSystem, model: Model) -> RadauStepper:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import announce, load
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(form)
@@ -110,6 +110,7 @@ class Geoms(RadauOptions):
         way = "partitioned" if form.blocks.partitioned else "projected"  # most often
         way = "bordered" if isinstance(self.linear_solver.choose(pattern), Sparse) else way
         with announce(f"{KERNELS_OF}.{way}"):
+            load("dalembert.solvers.radau.projected_stepper")
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
         algebra = form.kept.get(ALGEBRAS, self, lambda: self.linear_solver.build(pattern))
         return ProjectedStepper(self, compiled, algebra)
@@ -125,8 +126,11 @@ class Geoms(RadauOptions):
         """What the linear solver is asked for."""
 
         def make(solver: LinearSolver) -> Memory:
-            from dalembert.compile.kernel import announce
+            from dalembert.compile.kernel import announce, load
 
+            load(
+                *(f"dalembert.solvers.radau.{module}" for module in ("kernels", "bordered", "partitioned", "projected"))
+            )
             with announce():
                 from dalembert.solvers.radau import bordered, partitioned, projected
                 from dalembert.solvers.radau.kernels import addresses

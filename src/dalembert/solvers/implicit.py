@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.compile.kernel import address_of, announce
+from dalembert.compile.kernel import address_of, load
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import PORT, Monitor, Watched
 from dalembert.compile.ports import Port
@@ -43,8 +43,9 @@ def differences_of(
         leading = leading_port(system) if apart else None
         kernels = (0, 0)
         if not isinstance(strategy, Exact) or strategy.partitioned:
-            with announce():
-                from dalembert.solvers.difference_kernels import refresh, renew
+            load("dalembert.solvers.difference_kernels")
+            from dalembert.solvers.difference_kernels import refresh, renew
+
             kernels = (address_of(renew), address_of(refresh))
         address, n_inputs = leading.address if leading else 0, system.model.theta_layout.n_moving
         record = differences_record(compiled, strategy, n_inputs, address, kernels, exact)

@@ -120,7 +120,7 @@ class Stepper(Protocol):
         """Take steps until something happens; returns a `status.Status`."""
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Step ends, step sizes and polynomials since the last call, as copies."""
+        """Ends, sizes and polynomials of the steps that the last `advance` took, as copies."""
 
     def take_trace(self) -> np.ndarray | None:
         """Rows (`status.ATTEMPT`) of the steps that were tried since the last call; None if the run is not traced."""

@@ -88,6 +88,9 @@ class Mexx(HalfExplicitOptions):
         return dict(dense_limit=self.dense_limit or 0.0)
 
     def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        from dalembert.compile.kernel import load
+
+        load("dalembert.solvers.half.mexx_kernel")
         from dalembert.solvers.half.mexx_kernel import FIXED, mexx, new_mexx_state
 
         modified, delayed = self._is_modified(model, compiled), self.discretization == "modified"

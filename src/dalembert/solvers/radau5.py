@@ -75,13 +75,14 @@ class Radau5(RadauOptions):
         return system
 
     def new_stepper(self, form: System, model: Model) -> RadauStepper:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import announce, load
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(form)
         pattern = iteration_pattern(compiled, LARGE, partial(_algebra, compiled))
         sparse = isinstance(self.linear_solver.choose(pattern), Sparse)
         with announce(f"{KERNELS_OF}.{'sparse' if sparse else 'dense'}"):
+            load("dalembert.solvers.radau.stepper")
             from dalembert.solvers.radau.stepper import RadauStepper
         algebra = form.kept.get(ALGEBRAS, self.linear_solver, lambda: self.linear_solver.build(pattern))
         return RadauStepper(self, compiled, algebra)
@@ -89,8 +90,9 @@ class Radau5(RadauOptions):
 
 def _algebra(compiled: CompiledSystem, solver: LinearSolver) -> Memory:
     """The record of the linear algebra that the solver stands for."""
-    from dalembert.compile.kernel import announce
+    from dalembert.compile.kernel import announce, load
 
+    load(*(f"dalembert.solvers.radau.{module}" for module in ("kernels", "dense", "sparse")))
     with announce():
         from dalembert.solvers.radau import dense, sparse
         from dalembert.solvers.radau.kernels import addresses

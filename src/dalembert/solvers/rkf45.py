@@ -43,11 +43,17 @@ class Rkf45(RungeKuttaOptions):
 
     def own_settings(self) -> dict[str, int]:
         """Scalars of the kernel's record."""
+        from dalembert.compile.kernel import load
+
+        load("dalembert.solvers.half.rkf45_kernel")
         from dalembert.solvers.half.rkf45_kernel import FIFTH, FOURTH
 
         return {"advance": FIFTH if self.extrapolate else FOURTH}
 
     def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        from dalembert.compile.kernel import load
+
+        load("dalembert.solvers.half.rkf45_kernel")
         from dalembert.solvers.half.rkf45_kernel import FIXED, new_rkf45_state, rkf45
         from dalembert.solvers.half.stepper import saddle_pattern
 

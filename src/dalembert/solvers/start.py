@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile.kernel import announce
+from dalembert.compile.kernel import load
 from dalembert.compile.memory import Memory
 from dalembert.compile.start import CompiledStart, compile_start
 from dalembert.compile.system import input_port
@@ -73,8 +73,8 @@ class Prepared:
     """Port, kernel and records for the start values of a model and its variants."""
 
     def __init__(self, model: EquationsOfMotion, compiled: CompiledStart):
-        with announce():
-            from dalembert.solvers import start_kernel
+        load("dalembert.solvers.start_kernel")
+        from dalembert.solvers import start_kernel
 
         self._kernel, self._port = start_kernel.start_kernel, compiled.port
         self._record = _record(model, compiled, start_kernel.RECORD)

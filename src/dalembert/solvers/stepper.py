@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from dalembert.background import in_background
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
@@ -19,7 +21,7 @@ from dalembert.solvers.events import new_scan
 from dalembert.solvers.method import RunSpec, Snapshot, counters
 from dalembert.solvers.phases import Phase
 from dalembert.solvers.ports import Ports
-from dalembert.solvers.status import Status
+from dalembert.solvers.status import Count, Status
 
 #: the counter behind a status, and what went wrong
 _IN_A_ROW = {
@@ -27,6 +29,11 @@ _IN_A_ROW = {
     Status.CONVERGENCE_FAILURES: ("convergence_failures", "failed"),
     Status.EVALUATION_FAILURES: ("evaluation_failures", "met a function that cannot be evaluated"),
 }
+
+#: steps after which the pace of a kernel is looked at first, and the number of unknowns from which it is not waited for
+FIRST, LARGE = 128, 64
+#: seconds that a kernel may work on without a chance for Ctrl-C
+IMPATIENT = 0.2
 
 #: bytes of records up to which their contents at the beginning of a run are remembered for the next one
 REMEMBERED = 1 << 20
@@ -61,6 +68,7 @@ class KernelStepper:
         self.spec: RunSpec | None = None
         self._trace: Memory | None = None
         self._attempts: list[np.ndarray] = []
+        self._pace: float | None = None  # seconds that a step takes, as far as is known
         self._begun: list[tuple[np.ndarray, np.ndarray]] = []  # memory, and what was in it when `spec` was prepared
 
     def prepare(self, spec: RunSpec) -> None:
@@ -137,10 +145,40 @@ class KernelStepper:
         return counters(counts)
 
     def advance(self) -> int:
+        self.buffer.used[0] = 0
+        attempts, most = self.state.count[Count.STEPS], self.spec.max_steps
+        unknown, before = self._pace is None, int(attempts)
+        if unknown and before + FIRST < most:
+            self.state.set(max_steps=before + FIRST)
+        begun = time.perf_counter()
+        reason = in_background(self._work, self.stop) if self._takes_long() else self._work()
+        self._pace = (time.perf_counter() - begun) / max(int(self.state.count[Count.STEPS]) - before, 1)
+        if unknown:
+            self.state.set(max_steps=most)
+            if reason == Status.TOO_MANY_STEPS and self.state.count[Count.STEPS] < most:
+                return Status.BUFFER_FULL
+        return reason
+
+    def _work(self) -> int:
         if self._monitor is None:
             return self.take_steps()
         with self._monitor.phase(int(Phase.STAGES)):
             return self.take_steps()
+
+    def _takes_long(self) -> bool:
+        """Whether the kernel may not look up for so long that a user becomes impatient."""
+        if self._pace is None:
+            long = self.form.n >= LARGE
+        else:
+            long = self._pace * len(self.buffer.t) > IMPATIENT
+        # functions in Python are interrupted there, and their exceptions are looked for in the same thread
+        return long and not any(
+            port is not None and port.backend == "python" for port in (*self.model_ports(), self._inputs, self._events)
+        )
+
+    def stop(self) -> None:
+        """Ask a kernel that works in another thread to return before its next step. The run is over then."""
+        self.state.set(max_steps=0)
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self._trace is not None:

@@ -36,7 +36,7 @@ class Recursive(LinearSolver):
         return find_tree(pattern)
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import announce, load
 
         tree = self.tree(pattern)
         if len(tree.cut) * pattern.n > LARGEST_LOOPS:
@@ -44,6 +44,7 @@ class Recursive(LinearSolver):
                 f"Recursive needs too much memory for {len(tree.cut)} loop constraints and {pattern.n} unknowns; "
                 "use Sparse()"
             )
+        load("dalembert.linalg.bodies.recursive_kernels")
         with announce():
             from dalembert.linalg.bodies.recursive_kernels import recursive_memory
 

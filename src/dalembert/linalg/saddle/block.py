@@ -21,8 +21,9 @@ class Block(LinearSolver):
     """
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
 
-        with announce():
-            from dalembert.linalg.saddle.block_kernels import block_memory
+        load("dalembert.linalg.saddle.block_kernels")
+        from dalembert.linalg.saddle.block_kernels import block_memory
+
         return block_memory(self, pattern)

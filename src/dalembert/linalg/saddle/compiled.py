@@ -40,10 +40,11 @@ class Compiled(LinearSolver):
         require(self.longest > 0, f"longest={self.longest} must be positive")
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
 
-        with announce():
-            from dalembert.linalg.saddle.compiled_kernels import compiled_memory
+        load("dalembert.linalg.saddle.compiled_kernels")
+        from dalembert.linalg.saddle.compiled_kernels import compiled_memory
+
         return compiled_memory(self, pattern)
 
     def obstacle(self, pattern: SaddlePattern) -> str:

@@ -39,14 +39,15 @@ class ConjugateGradient(LinearSolver):
         check_storage(self.mass, self.constraint)
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
         from dalembert.linalg.saddle.storage import mass_blocks
 
         require_symmetric("ConjugateGradient", pattern)
         blocks = mass_blocks(pattern, self.mass)
         inner = self.inner.build(pattern)
-        with announce():
-            from dalembert.linalg.saddle.conjugate_gradient_kernels import conjugate_gradient_memory
+        load("dalembert.linalg.saddle.conjugate_gradient_kernels")
+        from dalembert.linalg.saddle.conjugate_gradient_kernels import conjugate_gradient_memory
+
         return conjugate_gradient_memory(self, pattern, blocks, inner)
 
     def weakness(self, memory: Memory, code: int) -> str:

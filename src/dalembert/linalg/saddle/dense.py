@@ -19,8 +19,9 @@ class Dense(LinearSolver):
     kinds: ClassVar[tuple[str, ...]] = (SADDLE, ITERATION, PROJECTED)
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
 
-        with announce():
-            from dalembert.linalg.saddle.dense_kernels import dense_memory
+        load("dalembert.linalg.saddle.dense_kernels")
+        from dalembert.linalg.saddle.dense_kernels import dense_memory
+
         return dense_memory(self, pattern)

@@ -29,12 +29,13 @@ class RangeSpace(LinearSolver):
         check_storage(self.mass, self.constraint)
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
         from dalembert.linalg.saddle.storage import mass_blocks
 
         rows, columns = pattern.constraint
         joined = np.unique(rows[~np.isin(columns, pattern.mass[0])])  # constraints with massless velocities
         blocks = mass_blocks(pattern, self.mass, joined)
-        with announce():
-            from dalembert.linalg.saddle.range_space_kernels import range_space_memory
+        load("dalembert.linalg.saddle.range_space_kernels")
+        from dalembert.linalg.saddle.range_space_kernels import range_space_memory
+
         return range_space_memory(self, pattern, blocks, joined)

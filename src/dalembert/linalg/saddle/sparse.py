@@ -39,10 +39,11 @@ class Sparse(LinearSolver):
         return pattern.dense_only if isinstance(pattern, ProjectedPattern) else super().obstacle(pattern)
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
 
-        with announce():
-            from dalembert.linalg.saddle.sparse_kernels import sparse_memory
+        load("dalembert.linalg.saddle.sparse_kernels")
+        from dalembert.linalg.saddle.sparse_kernels import sparse_memory
+
         return sparse_memory(self, pattern)
 
 

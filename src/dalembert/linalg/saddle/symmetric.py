@@ -23,9 +23,10 @@ class Symmetric(LinearSolver):
     """LDLᵀ factorization of the full matrix (LAPACK): for U = G."""
 
     def saddle_memory(self, pattern: SaddlePattern) -> Memory:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import load
 
         require_symmetric("Symmetric", pattern)
-        with announce():
-            from dalembert.linalg.saddle.symmetric_kernels import symmetric_memory
+        load("dalembert.linalg.saddle.symmetric_kernels")
+        from dalembert.linalg.saddle.symmetric_kernels import symmetric_memory
+
         return symmetric_memory(self, pattern)

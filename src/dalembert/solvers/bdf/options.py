@@ -86,13 +86,14 @@ class BdfOptions(MethodOptions):
         raise NotImplementedError
 
     def new_stepper(self, form: System, model: Model) -> BdfStepper:
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import announce, load
         from dalembert.compile.system import compile_system
 
         compiled = compile_system(form)
         pattern = iteration_pattern(compiled, LARGE, partial(self.algebra, compiled))
         sparse = isinstance(self.linear_solver.choose(pattern), Sparse)
         with announce(f"dalembert.solvers.bdf.{self.modules[sparse]}"):
+            load("dalembert.solvers.bdf.stepper", f"dalembert.solvers.bdf.{self.modules[sparse]}")
             run = self.driver()
             key = type(self), self.linear_solver
             algebra = form.kept.get(ALGEBRAS, key, lambda: self.linear_solver.build(pattern))

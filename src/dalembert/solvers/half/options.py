@@ -80,10 +80,11 @@ class HalfExplicitOptions(MethodOptions):
 
     def new_stepper(self, form: DescriptorForm, model: Model) -> HalfStepper:
         from dalembert.compile.half_explicit import compile_descriptor
-        from dalembert.compile.kernel import announce
+        from dalembert.compile.kernel import announce, load
 
         compiled = compile_descriptor(form)
         with announce(*self.linear_solver.kernels):
+            load("dalembert.solvers.half.stepper")
             from dalembert.solvers.half.stepper import HalfStepper
 
             parts = self.parts(model, compiled)
@@ -156,6 +157,9 @@ class HalfExplicitRungeKutta(RungeKuttaOptions):
         return form
 
     def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        from dalembert.compile.kernel import load
+
+        load("dalembert.solvers.half.half_explicit_kernel")
         from dalembert.solvers.half.half_explicit_kernel import FIXED, half_explicit, new_half_explicit_state
         from dalembert.solvers.half.stepper import saddle_pattern
 

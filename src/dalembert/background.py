@@ -1,0 +1,56 @@
+"""Ctrl-C while something is at work that does not look for it.
+
+Python looks for signals between its own instructions only, never while a kernel runs or LLVM compiles one. What may
+take long therefore works in a thread, while the main one waits for it: that can be interrupted at once. A kernel asked
+to stop does so before its next step; should that take too long, it is left alone with its records, and what it has
+finished is taken. Imports and compilation are left to finish: half of a module would be of no use to the next who asks
+for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+#: seconds that is waited for the work to stop
+GRACE = 0.25
+
+
+def in_background(work: Callable[[], T], stop: Callable[[], None] = lambda: None) -> T:
+    """work(), in a thread if this one gets signals. An exception here, Ctrl-C, calls stop() and passes on.
+
+    Examples
+    --------
+    >>> in_background(lambda: 6 * 7)
+    42
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    outcome: list[tuple[Any, BaseException | None]] = []
+    finished = threading.Lock()
+    context = copy_context()
+
+    def worker() -> None:
+        try:
+            outcome.append((context.run(work), None))
+        except BaseException as error:
+            outcome.append((None, error))
+        finally:
+            finished.release()
+
+    finished.acquire()
+    threading.Thread(target=worker, name="dalembert", daemon=True).start()
+    try:
+        finished.acquire()
+    except BaseException:
+        stop()
+        finished.acquire(timeout=GRACE)
+        raise
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result
