@@ -29,13 +29,14 @@ def gets_through(stepper, beyond: float) -> bool:
     It is left as it was, but for the work that is counted.
     """
     before, traced = stepper.snapshot(), stepper.take_trace()
-    regular = _tries(stepper, beyond)
-    worked = stepper.counts[list(WORK)].copy()
-    stepper.take_trace()
-    stepper.restore(before)
-    stepper.counts[list(WORK)] = worked
-    stepper.keep_trace(traced)
-    return regular
+    try:
+        return _tries(stepper, beyond)
+    finally:
+        worked = stepper.counts[list(WORK)].copy()
+        stepper.take_trace()
+        stepper.restore(before)
+        stepper.counts[list(WORK)] = worked
+        stepper.keep_trace(traced)
 
 
 def _tries(stepper, beyond: float) -> bool:
