@@ -31,7 +31,7 @@ NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR, UNDETER
 
 #: when the smallest singular value or pivot of the position constraints falls below this fraction of what it was at the
 #: start, a singular position that is to be stepped over may be near
-ANNOUNCED = 0.03
+ANNOUNCED = 0.02
 #: one that proved to be regular is behind when the value has risen to this multiple of that
 BEHIND = 2.0
 
