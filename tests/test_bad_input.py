@@ -174,7 +174,7 @@ def test_harmless_oddities(pendulum):
     assert da.simulate(pendulum, (0, 1), p0=[1, 0], t_eval=0.5).t.tolist() == [0.5]
     assert len(da.simulate(pendulum, (0, 1), p0=[1, 0], t_eval=[]).t) == 0
     assert da.simulate(pendulum, (0, 1), p0=[1, 0], first_step=100, max_step=np.inf).success
-    assert da.simulate(pendulum, (0, 1), p0={"x": 1}, rtol={"x": 1e-9}, method=da.Radau5).success
+    assert da.simulate(pendulum, (0, 1), p0={"x": 1, "y": 0}, rtol={"x": 1e-9}, method=da.Radau5).success
 
 
 def test_too_many_steps(pendulum):

@@ -1,9 +1,12 @@
 """Output times and components: four ways, for every method; files, jumps, bad input."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import dalembert as da
+import dalembert.simulation.output
 
 EVERY = [da.Radau5(), da.Geoms(), da.Hem5(), da.Rkf45(), da.Mexx()]
 every = pytest.mark.parametrize("method", EVERY, ids=lambda m: type(m).__name__)
@@ -67,7 +70,10 @@ def test_components(problem, method, dense, tmp_path):
     for name in sol.names:
         np.testing.assert_array_equal(sol[name], whole[name])
     np.testing.assert_array_equal(sol.lam, whole.lam)
-    np.testing.assert_array_equal(sol.p[:, 0], whole["y"])
+    for vector, names in (("p", "kept y, but not x"), ("v", "kept y_dot, but not x_dot")):
+        for view in (sol, *([sol.at(1.2)] if dense else [])):
+            with pytest.raises(da.NotKept, match=rf"{vector} was not kept as a whole: .* {names}\. .*\['y"):
+                getattr(view, vector)
     with pytest.raises(da.OptionError, match=r"no values of p \(x\).*Output\(components=\.\.\.\) did not"):
         sol.max_residual("position")
     with pytest.raises(da.ModelError, match="'x'"):
@@ -75,9 +81,48 @@ def test_components(problem, method, dense, tmp_path):
     loaded = da.Solution.load(sol.save(tmp_path / "part.h5"), problem.model)
     np.testing.assert_array_equal(loaded.x, sol.x)
     assert loaded.partial
+    assert loaded.not_kept == sol.not_kept == {"p": ("x",), "v": ("x_dot",)}
+    for view in (sol, loaded, pickle.loads(pickle.dumps(sol))):
+        assert not hasattr(view, "p")
+        assert list(view.to_pandas().columns) == list(view.names)
+        assert set(view.to_dict()) == {"t", *view.names}
+        assert repr(view)
+        assert str(view)
     if dense:
         np.testing.assert_array_equal(loaded.at(1.234)["y"], whole.at(1.234)["y"])
         assert sol.trajectory.coefficients.shape[2] == 3
+
+
+def test_vectors_that_the_model_has_not(problem):
+    """They are empty, as in results that keep everything: Output could not name them."""
+    sol = problem.simulate(t_eval=da.Output(components=["y"]))
+    assert sol.r.shape == sol.mu.shape == (len(sol.t), 0)
+    with pytest.raises(da.NotKept, match="lam was not kept: name it"):
+        _ = sol.lam
+
+
+def test_vectors_named_by_all_their_components(problem):
+    whole = problem.simulate(t_eval=da.Output(points=5))
+    sol = problem.simulate(t_eval=da.Output(points=5, components=["y", "x", "lam1"]))
+    np.testing.assert_array_equal(sol.p, whole.p)
+    np.testing.assert_array_equal(sol.lam, whole.lam)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_choice_of_components(problem, seed, tmp_path):
+    """Whatever is kept: each vector is the whole one, or says what is missing."""
+    rng = np.random.default_rng(seed)
+    whole = problem.simulate(t_eval=da.Output(points=5))
+    kept = rng.permutation(whole.names)[: rng.integers(1, len(whole.names) + 1)].tolist()
+    sol = problem.simulate(t_eval=da.Output(points=5, components=kept))
+    for view in (sol, da.Solution.load(sol.save(tmp_path / "run.h5"), problem.model)):
+        assert set(view.names) == set(kept)
+        for kind in ("p", "v", "lam"):
+            if set(problem.model.names(kind)) <= set(kept):
+                np.testing.assert_array_equal(getattr(view, kind), getattr(whole, kind))
+            else:
+                with pytest.raises(da.NotKept, match=f"^{kind} was not kept"):
+                    getattr(view, kind)
 
 
 def test_a_vector_that_was_not_kept(problem):
@@ -144,6 +189,55 @@ def test_quasi_linear_models():
     dae = da.QuasiLinearDAE(x=["c", "w"], leading=[1, 1], rhs=lambda s: [-s.c, s.c])
     sol = da.simulate(dae, (0, 1), x0=[1, 0], t_eval=da.Output(points=1, components=["w"]), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(sol["w"], 1 - np.exp(-sol.t), atol=1e-8)
+    for view in (sol, sol.at(0.5)):
+        with pytest.raises(da.NotKept, match=r"x was not kept as a whole: .* kept w, but not c\."):
+            _ = view.x
+    with pytest.raises(AttributeError, match="no EquationsOfMotion"):
+        _ = sol.p
+
+
+def test_parts_of_another_model_are_noticed(problem, tmp_path):
+    path = problem.simulate(t_eval=da.Output(points=1, components=["y"])).save(tmp_path / "part.h5")
+    other = da.EquationsOfMotion(p=["x", "y", "z"], mass=[1, 1, 1], force=[0, 0, 0])
+    with pytest.raises(da.ModelError, match="does not belong"):
+        da.Solution.load(path, model=other)
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (da.Output(points=10**7), "points=10000000"),
+        (da.Output(per_step=10**7), "per_step=10000000"),
+        (da.Output(max_spacing=2e-7), "max_spacing=2e-07"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_more_than_the_memory_holds(problem, monkeypatch, output, words):
+    """Said before anything is computed, with the size."""
+    monkeypatch.setattr(dalembert.simulation.output, "memory", lambda: 1e9)
+    with pytest.raises(da.OptionError, match=rf"Output\({words}\) would take 1\.7 GB, and there are 1\.0 GB of memory"):
+        problem.simulate(t_eval=output)
+
+
+@both
+def test_steps_fill_the_memory(problem, monkeypatch, dense):
+    """What one step asks for may be modest; all of them together is looked at as they come, and nothing is lost."""
+    monkeypatch.setattr(dalembert.simulation.output, "memory", lambda: 5e6)
+    events = [da.Event(lambda s: s.x)]  # ends buffers early
+    with pytest.raises(da.SimulationError, match=r"per_step=1000\) asks for \d+ points so far") as raised:
+        problem.simulate(t_eval=da.Output(per_step=1000), dense_output=dense, events=events)
+    assert 0 < raised.value.solution.trajectory.interval[1] < 2.0
+    assert len(raised.value.solution.t) > 1
+
+
+@both
+def test_memory_errors_become_ours(problem, monkeypatch, dense):
+    def fails(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(dalembert.simulation.output.Sampling, "all_times" if dense else "within", fails)
+    with pytest.raises(da.SimulationError, match="memory"):
+        _ = problem.simulate(t_eval=da.Output(per_step=3), dense_output=dense).t
 
 
 @pytest.mark.parametrize(

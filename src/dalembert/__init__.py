@@ -57,6 +57,7 @@ _HOME = {
     "OptionError": "errors",
     "SimulationError": "errors",
     "InconsistentInitialValues": "errors",
+    "IndexTooHigh": "errors",
     "StepSizeTooSmall": "errors",
     "TooManySteps": "errors",
     "SingularMatrix": "errors",
@@ -68,7 +69,13 @@ _HOME = {
     "UntraceableError": "errors",
     "UntraceableWarning": "errors",
     "InitialValuesCorrected": "errors",
+    "HighIndex": "errors",
     "StepMissedTolerance": "errors",
+    "FileError": "errors",
+    "FileMissing": "errors",
+    "NotKept": "errors",
+    "CheckpointFailed": "errors",
+    "CacheNotTrusted": "errors",
 }
 _ROOMS = ("problems", "studies")
 

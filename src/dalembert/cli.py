@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dalembert.errors import DalembertError, Interrupted, OptionError, SimulationError, UntraceableWarning
+from dalembert.errors import DalembertError, FileError, Interrupted, OptionError, SimulationError, UntraceableWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -233,7 +233,7 @@ def info() -> None:
     from importlib.metadata import PackageNotFoundError, version
 
     from dalembert import __version__
-    from dalembert.compile.store import cache_directory
+    from dalembert.compile import store
 
     table = _table("", "")
     table.show_header = False
@@ -245,8 +245,8 @@ def info() -> None:
         except PackageNotFoundError:
             _row(table, package, "not installed")
     _row(table, "machine", f"{platform.system()} {platform.machine()}")
-    directory = cache_directory()
-    _row(table, "cache directory", str(directory) if directory else "none that can be written to")
+    places = [f"{place.path}{'' if place.writable else ' (read only)'}" for place in store.places()]
+    _row(table, "cache directory", ", ".join(places) or "none that can be used")
     _row(table, "kernels", _kernels())
     _console().print(table)
 
@@ -299,6 +299,8 @@ def _check_output(path: Path | None, suffixes: Iterable[str] = ()) -> None:
 def _writing(path: Path) -> Iterator[None]:
     try:
         yield
+    except FileError:  # says it itself
+        raise
     except OSError as error:
         raise OptionError(f"cannot write '{path}': {error.strerror or error}") from error
 
@@ -465,10 +467,10 @@ def _plot(solution: Solution, path: Path) -> None:
 def _kernels() -> str:
     from dalembert.compile import store
 
-    directory = store.cache_directory("kernels")
-    if directory is None:
+    places = store.places()
+    if not places:
         return "compiled anew in every process"
-    compiled = [path.stat().st_size for path in directory.rglob("*.nbc")]
+    compiled = [path.stat().st_size for place in places for path in (place.path / "kernels").rglob("*.nbc")]
     if not compiled:
         return "not compiled yet; the first simulation does it"
     return f"{len(compiled)} compiled, {sum(compiled) / 1e6:.0f} MB"

@@ -48,6 +48,10 @@ class InconsistentInitialValues(SimulationError):
     """The start values violate the constraints and could not, or should not, be corrected."""
 
 
+class IndexTooHigh(SimulationError):
+    """The equations of a DAE have a higher index than the method can treat; the message names who is behind it."""
+
+
 class StepSizeTooSmall(SimulationError):
     """No step size leads on: it fell below what numbers near t can resolve, or too many attempts in a row failed."""
 
@@ -76,6 +80,30 @@ class Interrupted(SimulationError, KeyboardInterrupt):
     """Ctrl-C. `solution` holds everything computed until then."""
 
 
+class FileError(DalembertError, OSError):
+    """A result file cannot be written or read, or is damaged. `path` is that file, `errno` the system's reason."""
+
+    def __init__(self, message: str, path: Any = None, errno: int | None = None):
+        super().__init__(message)
+        self.path, self.errno = path, errno
+
+
+class FileMissing(FileError, FileNotFoundError):
+    """There is no file of this name."""
+
+
+class NotKept(DalembertError, AttributeError):
+    """A result was asked for a vector of which ``Output(components=...)`` has not kept every component."""
+
+
+class CheckpointFailed(UserWarning):
+    """``checkpoint=`` could not be written. The simulation goes on; `solution` is what should have been saved."""
+
+    def __init__(self, message: str, solution: Any = None):
+        super().__init__(message)
+        self.solution = solution
+
+
 class UntraceableWarning(UserWarning):
     """A model function could not be traced; it runs as Python code, with finite differences, and slower."""
 
@@ -84,12 +112,23 @@ class InitialValuesCorrected(UserWarning):
     """Start values that were given have been changed noticeably to satisfy the constraints."""
 
 
+class HighIndex(UserWarning):
+    """The equations of a DAE have a higher index than the method is made for."""
+
+
 class StepMissedTolerance(UserWarning):
     """Steps of the smallest size that the user allows were accepted although their error was too large."""
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's code that called into the package, however deep inside this happens."""
+class CacheNotTrusted(UserWarning):
+    """The directory of compiled code is not the user's alone, and therefore not used."""
+
+
+def warn_user(message: str | Warning, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that called into the package, however deep inside this happens.
+
+    `message` may be a warning object, which then decides on the category.
+    """
     package = str(Path(__file__).parent)
     level, frame = 2, sys._getframe(1)  # level 1 would be this function
     while frame is not None and frame.f_code.co_filename.startswith(package):

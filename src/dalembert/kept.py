@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from dalembert.locks import begin, end, renewed
+
 T = TypeVar("T")
 
 
@@ -38,23 +40,27 @@ class Kept:
     """
 
     def __init__(self, lock: threading.RLock | None = None) -> None:
-        self.lock = threading.RLock() if lock is None else lock
+        self.lock = renewed(threading.RLock()) if lock is None else lock
         self._entries: dict[Slot, OrderedDict[Hashable, Any]] = {}
 
     def get(self, slot: Slot[T], key: Hashable, make: Callable[[], T]) -> T:
         """What is kept under the key; otherwise it is made, in one thread only."""
-        with self.lock:
-            entries = self._entries.get(slot)
-            if entries is None:
-                entries = self._entries[slot] = OrderedDict()
-            if key in entries:
-                entries.move_to_end(key)
-                return entries[key]
-            made = make()  # may ask this store for other things
-            entries[key] = made
-            while len(entries) > slot.most:
-                entries.popitem(last=False)
-            return made
+        begin()
+        try:
+            with self.lock:
+                entries = self._entries.get(slot)
+                if entries is None:
+                    entries = self._entries[slot] = OrderedDict()
+                if key in entries:
+                    entries.move_to_end(key)
+                    return entries[key]
+                made = make()  # may ask this store for other things
+                entries[key] = made
+                while len(entries) > slot.most:
+                    entries.popitem(last=False)
+                return made
+        finally:
+            end()
 
     def keys(self, slot: Slot) -> list[Hashable]:
         """The keys of a slot, the one used longest ago first."""
@@ -66,12 +72,35 @@ class Kept:
         return Kept, ()
 
 
+class computed(Generic[T]):
+    """A property that is computed once for each object.
+
+    Before 3.12, Python's `cached_property` has a lock for all objects of a class: two threads could wait for each
+    other, one with that lock and one with that of a model. Here both compute, and who is done first is right.
+    """
+
+    def __init__(self, function: Callable[[Any], T]):
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        known = instance.__dict__
+        if self._name not in known:
+            known.setdefault(self._name, self._function(instance))
+        return known[self._name]
+
+
 class Pool(Generic[T]):
     """Things that one user at a time may have: taken out, and given back for the next, at most `most` by key."""
 
     def __init__(self, most: int = 4):
         self._most = most
-        self._lock = threading.Lock()
+        self._lock = renewed(threading.Lock())
         self._free: OrderedDict[Hashable, list[T]] = OrderedDict()
 
     def take(self, key: Hashable) -> T | None:

@@ -80,14 +80,14 @@ def test_directory(monkeypatch, tmp_path):
     assert store.cache_directory() == tmp_path / "own"
 
 
-def test_trim_keeps_the_newest(tmp_path):
+def test_trim_keeps_the_newest_and_what_is_not_ours(tmp_path):
     import os
 
     for k in range(6):
         (tmp_path / str(k)).mkdir()
         os.utime(tmp_path / str(k), (k, k))
-    store.trim(tmp_path, 2)
-    assert {path.name for path in tmp_path.iterdir()} == {"4", "5"}
+    store.trim(tmp_path, 2, lambda entry: entry.name != "1")
+    assert {path.name for path in tmp_path.iterdir()} == {"1", "4", "5"}
 
 
 @device

@@ -87,7 +87,7 @@ def test_start_values_of_another_kind():
 
 
 def test_start_values_as_mapping():
-    sol = da.simulate(build(), (0, 1), x0={"a": 1}, rtol=1e-9, atol=1e-10)
+    sol = da.simulate(build(), (0, 1), x0={"a": 1, "b": 0}, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(sol.x[-1], [np.cos(1), -np.sin(1)], atol=1e-7)
 
 

@@ -1,5 +1,7 @@
 """Consistent initial values: completed, corrected, checked or trusted."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,76 @@ def test_bad_arguments_are_collected():
         assert part in text
     with pytest.raises(da.OptionError, match="correct, check, trust"):
         da.consistent_initial_values(model, p0=[1, 0], mode="repair")
+
+
+def sled(**more):
+    """Its friction saturates: 0/0 without a normal force."""
+    return da.EquationsOfMotion(
+        p=["x", "y"], lam=["N"], mass=[2, 2], holonomic=lambda s: [s.y],
+        force=lambda s: [-0.3 * np.abs(s.N) * np.tanh(s.x_dot * 10 / np.abs(s.N)), -2 * 9.81], **more,
+    )  # fmt: skip
+
+
+def test_forces_that_divide_by_a_multiplier():
+    """λ = 0 is where they cannot be evaluated; other guesses lead to the same as a good one."""
+    start = da.consistent_initial_values(sled(), p0=[0, 0], v0=[1, 0])
+    guided = da.consistent_initial_values(sled(), p0=[0, 0], v0=[1, 0], lam0=[-19.0])
+    np.testing.assert_allclose(start.lam, [-2 * 9.81], rtol=1e-14)
+    np.testing.assert_allclose(start.a, guided.a, rtol=1e-12)
+    sol = da.simulate(sled(), (0, 1), p0=[0, 0], v0=[1, 0])
+    assert sol.success
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.errors.UntraceableWarning")
+def test_python_forces_that_divide_by_a_multiplier():
+    model = da.EquationsOfMotion(
+        p=["x", "y"], lam=["N"], mass=[1, 1], holonomic=lambda s: [s.y],
+        force=lambda s: [-0.3 * abs(float(s.N)) * np.tanh(s.x_dot * 10 / abs(float(s.N))), -9.81],
+    )  # fmt: skip
+    start = da.consistent_initial_values(model, p0=[0, 0], v0=[1, 0])
+    np.testing.assert_allclose(start.lam, [-9.81], rtol=1e-9)
+
+
+def test_what_no_guess_helps_names_the_zeros():
+    model = da.EquationsOfMotion(
+        p=["x", "y"], lam=["N"], mass=[1, 1], holonomic=lambda s: [s.y],
+        force=lambda s: [np.sqrt(-1e7 - s.N), -9.81],
+    )  # fmt: skip
+    with pytest.raises(da.InconsistentInitialValues, match=r"'x_dot' is not finite .*with lam = 0.*give lam0="):
+        da.consistent_initial_values(model, p0=[0, 0])
+    model = da.EquationsOfMotion(p=["x"], mass=[1], force=lambda s: [np.log(s.x)])
+    with pytest.raises(da.InconsistentInitialValues, match=r"check the model there$"):
+        da.consistent_initial_values(model, p0=[-1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_constraints_than_velocities(seed):
+    """Random combinations of constraints, also such that nothing moves, and start values that violate them."""
+    rng = np.random.default_rng(seed)
+    n, rank = 3, int(rng.integers(1, 4))
+    B = rng.normal(size=(n + 2, rank))
+
+    def holonomic(s):
+        base = [s.x**2 + s.y**2 + s.z**2 - 1, s.x - 0.5 * s.y, s.z - s.x * s.y][:rank]
+        return [sum(b * g for b, g in zip(row, base, strict=True)) for row in B]
+
+    model = da.EquationsOfMotion(p=["x", "y", "z"], mass=[1, 2, 3], force=[0, 0, -9.81], holonomic=holonomic)
+    reduced = da.EquationsOfMotion(
+        p=["x", "y", "z"], mass=[1, 2, 3], force=[0, 0, -9.81], holonomic=lambda s: np.linalg.pinv(B) @ holonomic(s)
+    )
+    p0, v0 = [0.4001, 0.8, 0.4], [0.1, 0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", da.InitialValuesCorrected)
+        start = da.consistent_initial_values(model, p0=p0, v0=v0)
+        expected = da.consistent_initial_values(reduced, p0=p0, v0=v0)
+    assert not start.unique
+    np.testing.assert_allclose(holonomic_residual(reduced, start.p), 0, atol=1e-12)
+    np.testing.assert_allclose(da.hidden_constraints(reduced).velocity(start.p, start.v), 0, atol=1e-12)
+    if rank < n:
+        np.testing.assert_allclose(start.a, expected.a, atol=1e-8)
+        np.testing.assert_allclose(B.T @ start.lam, expected.lam, atol=1e-8)  # the same forces
+        assert np.abs(B @ np.linalg.lstsq(B, start.lam, rcond=None)[0] - start.lam).max() < 1e-8  # the smallest
+
+
+def holonomic_residual(model, p):
+    return da.hidden_constraints(model)._numbers([model.graph.value("holonomic")], 0.0, {"p": p})[0].ravel()

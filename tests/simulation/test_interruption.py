@@ -172,7 +172,7 @@ print(da.problems.pendulum().simulate(method=sys.argv[1]).status, flush=True)
 
 
 @pytest.mark.parametrize("method", ["geoms", "hem5"])
-@pytest.mark.parametrize("cold", [False, True])
+@pytest.mark.parametrize("cold", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_process_that_is_interrupted_at_any_moment(method, cold, tmp_path):
     """While it imports, traces, compiles or integrates: it says so, and goes on with the next simulation."""
     environment = {**os.environ, "DALEMBERT_QUIET": "1"}

@@ -60,3 +60,30 @@ def test_errors(solution):
     with pytest.raises(OptionError, match="two axes"):
         solution.plot("x", "position residual")
     assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize(
+    "name", ["$\\frac{1}$", "$", "$$", "a$b$c", "\\$x$", "$\\beta$", "x\0y", "\ud800", "_hidden", "{", "\n", "$_$", "%"]
+)
+def test_any_name_can_be_drawn(make_solution, name, tmp_path):
+    sol = make_solution(names={"p": (name, "y"), "v": ("x_dot", "y_dot"), "lam": ("lam1",)})
+    for number, ax in enumerate([sol.plot(), sol.plot(name), sol.plot("y", against=name)]):
+        ax.figure.savefig(tmp_path / f"{number}.png")
+
+
+def test_formulas_are_set_as_such(make_solution):
+    sol = make_solution(names={"p": ("$\\beta$", "2$"), "v": ("x_dot", "y_dot")})
+    assert [line.get_label() for line in sol.plot().lines] == ["$\\beta$", "2\\$"]
+
+
+def test_every_name_is_in_the_legend(make_solution):
+    legend = make_solution(names={"p": ("_hidden", "y"), "v": ("x_dot", "y_dot")}).plot().get_legend()
+    assert [text.get_text().strip("\u200b") for text in legend.get_texts()] == ["_hidden", "y"]
+
+
+def test_results_without_positions(make_solution):
+    """Only multipliers were kept: they are drawn by default."""
+    sol = make_solution(
+        names={"lam": ("lam1",)}, slices={"lam": slice(4, 5)}, not_kept={"p": ("x", "y"), "v": ("x_dot", "y_dot")}
+    )
+    assert [line.get_label() for line in sol.plot().lines] == ["lam1"]

@@ -1,10 +1,13 @@
 """Result files: exact round trip, atomic writing, and files that are something else."""
 
+import errno
+import json
+
 import h5py
 import numpy as np
 import pytest
 
-from dalembert.errors import DalembertError, ModelError
+from dalembert.errors import DalembertError, FileError, FileMissing, ModelError, OptionError
 from dalembert.model import EquationsOfMotion, QuasiLinearDAE
 from dalembert.solution import EventLog, Solution, Trajectory
 
@@ -87,35 +90,114 @@ def test_model_must_match(solution, tmp_path):
 
 
 def test_other_files(solution, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"missing\.h5"):
+    with pytest.raises(FileMissing, match=r"there is no file '.*missing\.h5'") as raised:
         Solution.load(tmp_path / "missing.h5")
-    text = tmp_path / "notes.txt"
-    text.write_text("hello")
-    with pytest.raises(DalembertError, match=r"notes\.txt' is not a result file"):
-        Solution.load(text)
-    with h5py.File(tmp_path / "other.h5", "w") as file:
+    assert isinstance(raised.value, FileNotFoundError)
+    assert raised.value.errno == errno.ENOENT
+    for content in (b"", b"hello", bytes(5000), b"\n" * 600):
+        (tmp_path / "notes.txt").write_bytes(content)
+        with pytest.raises(FileError, match=r"notes\.txt' is not a result file"):
+            Solution.load(tmp_path / "notes.txt")
+    with pytest.raises(FileError, match="is a folder"):
+        Solution.load(tmp_path)
+
+
+def test_files_without_a_checksum_are_refused(tmp_path):
+    """Those of other programs, and those of the format before."""
+    with h5py.File(tmp_path / "old.h5", "w") as file:
+        file.attrs["format"], file.attrs["format_version"] = "dalembert solution", 1
         file["data"] = np.arange(3)
-    with pytest.raises(DalembertError, match=r"other\.h5' is not a result file.*another kind"):
-        Solution.load(tmp_path / "other.h5")
-    path = solution.save(tmp_path / "run.h5")
-    with h5py.File(path, "a") as file:
-        del file["trajectory/coefficients"]
-        file["trajectory/coefficients"] = np.zeros((2, 2, 2))
-    with pytest.raises(DalembertError, match=r"run\.h5' is damaged"):
-        Solution.load(path)
-    with h5py.File(path, "a") as file:
-        del file["trajectory"]
-    with pytest.raises(DalembertError, match=r"run\.h5' is damaged"):
-        Solution.load(path)
+    with pytest.raises(FileError, match=r"old\.h5' is not a result file.*without a checksum.*Simulate again"):
+        Solution.load(tmp_path / "old.h5")
 
 
 def test_newer_format(solution, tmp_path):
     path = solution.save(tmp_path / "run.h5")
-    with h5py.File(path, "a") as file:
-        assert file.attrs["dalembert_version"]
-        file.attrs["format_version"] = 99
-    with pytest.raises(DalembertError, match=r"format version 99.*pip install --upgrade dalembert"):
+    path.write_bytes(path.read_bytes().replace(b"\nformat 2\n", b"\nformat 99\n", 1))
+    with pytest.raises(FileError, match=r"format version 99.*pip install --upgrade dalembert"):
         Solution.load(path)
+
+
+def test_a_file_is_never_changed_unnoticed(solution, tmp_path):
+    path = solution.save(tmp_path / "run.h5")
+    with h5py.File(path, "a") as file:
+        file["trajectory/t"][0] = 17.0
+    with pytest.raises(FileError, match=r"run\.h5' is damaged: its checksum differs.*simulate again"):
+        Solution.load(path)
+
+
+def test_other_programs_read_it_as_hdf5(make_solution, tmp_path):
+    """Every array and name is where the documentation says; a dataset holds the rest as JSON."""
+    sol = make_solution(parameters={"a/b": np.arange(6.0).reshape(2, 3), "n": 3, "flags": np.array([True, False])})
+    path = sol.save(tmp_path / "run.h5")
+    with h5py.File(path, "r") as file:
+        assert file.userblock_size == 512
+        assert file.attrs["format"] == "dalembert result"
+        assert file.attrs["dalembert_version"]
+        assert file["names/p"].asstr()[()].tolist() == ["x", "y"]
+        for name in ("start_x", "t", "h", "coefficients", "restarts", "restart_x"):
+            assert np.array_equal(file["trajectory"][name][()], getattr(sol.trajectory, name)), name
+        assert np.array_equal(file["parameters/000000"][()], sol.parameters["a/b"])
+        assert file["parameters/000002"][()].tolist() == [True, False]
+        description = json.loads(file["description"][()])
+        assert description["method"] == sol.method
+        assert description["parameters"]["n"] == 3
+        visited = []
+        file.visit(visited.append)
+        assert {"events/t", "segments/t", "initial/000000"} <= set(visited)
+    assert path.read_bytes()[:17] == b"dalembert result\n"
+
+
+def test_the_same_result_gives_the_same_bytes(solution, tmp_path):
+    one, two = (solution.save(tmp_path / name).read_bytes() for name in ("one.h5", "two.h5"))
+    assert one == two
+
+
+def test_arrays_of_any_layout(make_solution, tmp_path):
+    numbers = np.arange(24.0).reshape(2, 3, 4)
+    arrays = {
+        "transposed": numbers.T,
+        "strided": numbers[:, ::2, 1:],
+        "big-endian": numbers.astype(">f8"),
+        "small": np.array(2, np.int8),
+        "complex": np.array([1j, 2]),
+        "single": np.float32(0.1),
+        "empty": np.zeros((0, 3)),
+    }
+    loaded = Solution.load(make_solution(parameters=arrays).save(tmp_path / "run.h5"))
+    for name, array in arrays.items():
+        assert np.array_equal(loaded.parameters[name], array), name
+        assert np.shape(loaded.parameters[name]) == np.shape(array), name
+
+
+@pytest.mark.parametrize("name", ["x\0y", "\ud800", "$\\frac{1}$", "\n", "é\u200b", "/", ".."])
+def test_names_that_hdf5_cannot_have(make_solution, tmp_path, name):
+    sol = make_solution(
+        names={"p": (name, "y"), "v": ("x_dot", "y_dot")}, slices={"p": slice(0, 2), "v": slice(2, 4)},
+        parameters={name: 1.0}, events=EventLog([], names=(name,)), message=name,
+    )  # fmt: skip
+    loaded = Solution.load(sol.save(tmp_path / "run.h5"))
+    assert loaded.names == sol.names
+    assert (loaded.parameters, loaded.events.names, loaded.message) == ({name: 1.0}, (name,), name)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert len(file["names/p"].asstr()[()]) == 2
+
+
+def test_arguments_of_the_wrong_kind(solution, tmp_path):
+    for path in (5, None, 1.5, [], object()):
+        with pytest.raises(OptionError, match="must be a path"):
+            solution.save(path)
+        with pytest.raises(OptionError, match="must be a path"):
+            Solution.load(path)
+    for path, why in (("a\0b", "NUL"), ("", "empty"), ("\ud800", "characters")):
+        with pytest.raises(OptionError, match=why):
+            solution.save(path)
+        with pytest.raises(OptionError, match=why):
+            Solution.load(path)
+    path = solution.save(tmp_path / "run.h5")
+    for model in (5, "pendulum", object()):
+        with pytest.raises(OptionError, match="model= must be a model"):
+            Solution.load(path, model=model)
 
 
 def test_failed_write_leaves_the_old_file_alone(solution, make_solution, tmp_path):
@@ -127,10 +209,3 @@ def test_failed_write_leaves_the_old_file_alone(solution, make_solution, tmp_pat
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.h5"]
     make_solution(message="new").save(path)
     assert Solution.load(path).message == "new"
-
-
-def test_places_that_cannot_be_written(solution, tmp_path):
-    with pytest.raises(DalembertError, match="does not exist"):
-        solution.save(tmp_path / "nowhere" / "run.h5")
-    with pytest.raises(DalembertError, match="is a folder"):
-        solution.save(tmp_path)

@@ -155,3 +155,13 @@ def test_impossible_points():
         Trajectory.from_points([0, 1], [[1.0]])
     with pytest.raises(OptionError, match="interval"):
         Trajectory.from_points([], np.zeros((0, 1)))
+
+
+def test_many_points_are_computed_in_pieces(monkeypatch):
+    rng = np.random.default_rng(1)
+    trajectory = Trajectory(0.0, rng.normal(size=3), [1.0, 2.0], [1.0, 1.0], rng.normal(size=(2, 4, 3)))
+    times = np.linspace(0, 2, 1001)
+    at_once = trajectory(times)
+    for piece in (1, 2, 100, 3002):
+        monkeypatch.setattr("dalembert.solution.trajectory.PIECE", piece)
+        np.testing.assert_array_equal(trajectory(times), at_once)

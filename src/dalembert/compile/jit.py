@@ -20,8 +20,9 @@ import llvmlite.binding as llvm
 
 from dalembert.compile import store
 from dalembert.compile.emit import BINARY, UNARY
+from dalembert.locks import held
 
-LOCK = threading.RLock()  # LLVM's objects here are shared by all threads
+LOCK = held(threading.RLock())  # LLVM's objects here are shared by all threads
 LIBRARIES = 64  # of one engine
 _numbers = itertools.count()
 _engine: llvm.LLJIT | None = None  # the one for the next libraries

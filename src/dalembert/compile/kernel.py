@@ -135,8 +135,8 @@ def kernel(signature: Any, name: str = "") -> Callable[[Callable], Any]:
 
     def decorate(function: Callable) -> Any:
         dispatcher = njit(**OPTIONS)(function)
-        if KernelCache is None:
-            dispatcher.enable_caching()
+        if KernelCache is None:  # numba's own cache would run whatever it finds
+            tell()
         else:
             try:
                 dispatcher._cache = KernelCache(function, signature, tell, name)

@@ -4,6 +4,8 @@ numba's own cache looks only at the file in which a kernel stands: after a chang
 stale kernel. Here the stamp covers all files that the kernel is made of (see `sources`), the compiler's version and the
 processor. Each stamp has a directory of its own, so that two versions of the package do not overwrite each other's
 kernels; the oldest directories are removed.
+
+numba unpickles what it finds, and runs it. Here files are sealed (see `trust`), and there is one for each kernel.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import hashlib
 import inspect
 import itertools
 import os
+import pickle
 import secrets
 import sys
 from pathlib import Path
@@ -23,6 +26,7 @@ import llvmlite.binding
 import numba
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.serialize import dumps
 
 from dalembert.compile import store
 from dalembert.compile.sources import Sources, ingredients
@@ -33,8 +37,8 @@ _KEEP = 32  # stamps kept on disk for each module
 _KEEP_MODULES = 256  # of which users' own files are some
 
 # These are imported where kernels stand, but nothing of them gets into compiled code.
-_CACHE = [f"compile/{name}.py" for name in ("kernel_cache", "messages", "sources", "store", "together")]
-sources = Sources(PACKAGE, without=["errors.py", "options.py", *_CACHE])
+_CACHE = [f"compile/{name}.py" for name in ("kernel_cache", "messages", "sources", "store", "together", "trust")]
+sources = Sources(PACKAGE, without=["background.py", "errors.py", "kept.py", "locks.py", "options.py", *_CACHE])
 
 
 def _number_functions() -> None:
@@ -59,19 +63,21 @@ def _platform() -> str:
 
 
 @functools.cache
-def _directory(module: str, stamp: str) -> Path | None:
-    kernels = store.cache_directory("kernels")
-    if kernels is None:
-        return None
-    own = kernels / module / stamp[:32]
-    with contextlib.suppress(OSError):
-        own.mkdir(parents=True, exist_ok=True)
-        for place in (own, own.parent):
-            os.utime(place)
-        store.trim(own.parent, _KEEP)
-        store.trim(kernels, _KEEP_MODULES)
-        return own if os.access(own, os.W_OK | os.X_OK) else None
-    return None
+def _folder(module: str, stamp: str) -> str:
+    """Where kernels of this stamp stand, relative to the cache; marked as just used."""
+    folder = f"kernels/{module}/{stamp[:32]}"
+    own = store.cache_directory(folder)
+    if own is not None:
+        with contextlib.suppress(OSError):
+            for place in (own, own.parent):
+                os.utime(place)
+            store.trim(own.parent, _KEEP, store.is_stamp)
+            store.trim(own.parents[1], _KEEP_MODULES, _is_of_a_module)
+    return folder
+
+
+def _is_of_a_module(entry: Path) -> bool:
+    return entry.is_dir() and all(map(store.is_stamp, entry.iterdir()))
 
 
 class _Locator(_CacheLocator):
@@ -82,14 +88,20 @@ class _Locator(_CacheLocator):
         file = Path(self._py_file).resolve()
         if not file.is_file():
             raise OSError("there is no source file")
+        places = store.places()
+        if not places:
+            raise OSError("there is no place for a cache")
         files, values = ingredients(function, PACKAGE)
         self._stamp = hashlib.sha256(f"{_platform()}|{sources.stamp(files)}".encode()).hexdigest()
-        directory = _directory(sources.module(file), self._stamp)
-        if directory is None:
-            raise OSError("there is no place for a cache")
-        self._directory = str(directory)
-        # Every kernel has files of its own: numba gives wrong answers if two processes add to one index at once.
+        self.folder = _folder(sources.module(file), self._stamp)
+        #: where it can be written to
+        self.own = places[-1].path / self.folder if places[-1].writable else None
+        self._directory = str(self.own or places[-1].path / self.folder)
+        # Every kernel has a file of its own: several processes may be writing at once.
         self._name = hashlib.sha256(f"{name}|{values}|".encode() + function.__code__.co_code).hexdigest()[:16]
+
+    def ensure_cache_path(self):
+        """Nothing to do: the store makes directories."""
 
     def get_cache_path(self):
         return self._directory
@@ -114,6 +126,24 @@ class _Implementation(CompileResultCacheImpl):
         self._filename_base = self.get_filename_base(f"{Path(locator._py_file).stem}.{function.__qualname__}", abiflags)
 
 
+class _File:
+    """The file of one kernel, in the way numba's cache deals with files: sealed, so that nothing is unpickled that
+    others wrote or that is damaged (see `trust`). It holds the key of an overload besides its code."""
+
+    def __init__(self, folder: str, name: str, stamp: str):
+        self._folder, self._name, self._stamp = folder, f"{name}.nbc", stamp
+
+    def load(self, key):
+        content = store.load(self._name, self._folder)
+        if content is None:
+            return None
+        stamp, known, data = pickle.loads(content)
+        return data if stamp == self._stamp and known == key else None
+
+    def save(self, key, data):
+        store.save(self._name, dumps((self._stamp, key, data)), self._folder)
+
+
 class KernelCache(FunctionCache):
     """The cache of one kernel. `on_miss` is called before the kernel has to be compiled; `name` stands for what the
     function encloses, which numba could not recognize in another process if it is a function itself."""
@@ -123,7 +153,9 @@ class KernelCache(FunctionCache):
         self._impl_class = functools.partial(_Implementation, locator=locator)
         super().__init__(function)
         self._on_miss, self._name = on_miss, name
-        self._claim = Claim(Path(self._cache_path) / f"{self._impl.filename_base}.lock")
+        base = self._impl.filename_base
+        self._cache_file = _File(locator.folder, base, locator.get_source_stamp())
+        self._claim = Claim(None if locator.own is None else locator.own / f"{base}.lock")
 
     def _index_key(self, sig, codegen):
         if not self._name:
@@ -141,14 +173,15 @@ class KernelCache(FunctionCache):
     def _load(self, sig, target_context):
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # a damaged file makes pickle or LLVM raise nearly anything: compile anew
-            with contextlib.suppress(OSError):
-                self.flush()
+        except Exception:  # what another version of a library has pickled may fail in any way: compile anew
             return None
 
     def save_overload(self, sig, data):
         with contextlib.suppress(OSError):  # disk full, say: the kernel works all the same
             super().save_overload(sig, data)
+
+    def flush(self):
+        """Nothing to do: what cannot be used is replaced."""
 
     def release(self):
         """Let other processes have the kernel, once it is compiled."""

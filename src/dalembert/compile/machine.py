@@ -26,9 +26,10 @@ from dalembert.compile import jit
 from dalembert.compile.emit import STACK
 from dalembert.compile.ports import Port
 from dalembert.compile.tape import port_function
+from dalembert.locks import held
 
 _CAPACITY = 1 << 12  # functions that may be loaded without moving the vector
-_lock = threading.Lock()
+_lock = held(threading.Lock())
 _slots: list[bool] = []  # for each function loaded here: is it in use?
 _base = 0  # functions that somebody else had loaded before
 

@@ -51,6 +51,16 @@ def announce(*families: str) -> Iterator[None]:
             _say(f"dalembert: compiled {kernels} in {own.seconds():.1f} s", last=True)
 
 
+def _forget() -> None:
+    """In a forked process: what another thread announced does not go on here."""
+    global _block
+    _block = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 def load(*modules: str) -> None:
     """Import modules with kernels, which compiles those that are not in the cache; Ctrl-C need not wait for it."""
     if all(_is_loaded(module) for module in modules):
@@ -68,16 +78,17 @@ def tell() -> None:
     """A kernel is going to be compiled."""
     global _compiled
     _compiled += 1
-    if _block is None:
+    block = _block  # that of another thread may end here
+    if block is None:
         if _compiled == 1:
             _say("dalembert: compiling kernels for this machine (only once) ...", last=True)
         return
-    _block.kernels += 1
-    if _block.kernels == 1:
+    block.kernels += 1
+    if block.kernels == 1:
         _say("dalembert: compiling kernels for this machine (only once) ...", last=not _rewrites())
-        start_helpers(_block.families)
+        start_helpers(block.families)
     elif _rewrites():
-        done = f"{_block.kernels - 1} done in {_block.seconds():.0f} s"
+        done = f"{block.kernels - 1} done in {block.seconds():.0f} s"
         _say(f"dalembert: compiling kernels for this machine (only once): {done} ...")
 
 

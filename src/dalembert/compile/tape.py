@@ -11,11 +11,12 @@ import casadi
 from dalembert.compile import jit, store
 from dalembert.compile.emit import CHUNK, Tape, emit, read_tape
 from dalembert.compile.ports import Port
+from dalembert.locks import renewed
 
 QUICK = 1500  # longer tapes go to LLVM's quick code generator: 3 times faster there, code 1.2 to 1.3 times slower
 
 _codes: OrderedDict[str, jit.Code] = OrderedDict()  # used last at the end
-_lock = threading.Lock()
+_lock = renewed(threading.Lock())
 _MAX_CODES = 256  # ports keep their own code alive; this many are kept besides, for models that are built again
 
 

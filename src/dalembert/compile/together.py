@@ -23,6 +23,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from dalembert.locks import renewed
+
 try:
     import fcntl
 except ImportError:  # Windows: nothing is locked, and helpers would do everything twice
@@ -43,7 +45,7 @@ _START = (
 
 _helping = False  # this process is a helper
 _helpers: list[subprocess.Popen] = []
-_starting = threading.Lock()
+_starting = renewed(threading.Lock())
 
 
 class Taken(Exception):
@@ -51,19 +53,19 @@ class Taken(Exception):
 
 
 class Claim:
-    """The right to compile one kernel, as a lock on a file."""
+    """The right to compile one kernel, as a lock on a file; where there is no file, everybody has it."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path | None):
         self.path = path
         self._file: int | None = None
 
     def take(self) -> None:
         """Wait until nobody else compiles the kernel. Raises `Taken` in a helper."""
-        if fcntl is None:
+        if fcntl is None or self.path is None:
             return
         end = time.monotonic() + _PATIENCE
         with contextlib.suppress(OSError):  # a file system without locks: there are no claims then
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             while not self._lock():
                 if _helping:
                     self.release()

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.kept import Kept, Slot
-from dalembert.model.functions import ModelFunction, describe, numbers_of, trace
+from dalembert.model.functions import ModelFunction, describe, numbers_of, shown, trace
 from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.namespace import explain_unknown
@@ -78,6 +78,10 @@ class Model(Shared):
         """Kinds of start values that are derivatives; at a restart the last ones tell where to look for the next."""
         return select(self.start_kinds, Role.RATE)
 
+    def found_at_start(self, kind: str) -> frozenset[str]:
+        """Components of a vector that is needed at the start which may be left out, since equations determine them."""
+        return frozenset()
+
     # -- building --------------------------------------------------------------------------------------------------
 
     def _begin(
@@ -89,6 +93,9 @@ class Model(Shared):
         discrete: Mapping[str, Any],
         faults: list[str],
     ) -> None:
+        if wrong_name(name):
+            faults.append(f"name={shown(name)}: {wrong_name(name)}")
+            name = "model"
         self.name = name
         reserved = self.reserved
         parameters, inputs = _mapping("parameters", parameters, faults), _mapping("inputs", inputs, faults)
@@ -98,8 +105,8 @@ class Model(Shared):
         modes = _discrete_values(discrete, reserved, faults)
         self._inputs: dict[str, TracedInput] = {}
         for input_name, given in inputs.items():
-            if not isinstance(input_name, str) or not input_name:
-                faults.append(f"input {input_name!r}: names are non-empty strings")
+            if wrong_name(input_name):
+                faults.append(f"input {shown(input_name)}: {wrong_name(input_name)}")
             elif input_name in reserved - {"u"}:  # a single input may well be called u
                 faults.append(f"input '{input_name}': this name is reserved; choose another, e.g. '{input_name}_'")
             else:
@@ -161,13 +168,39 @@ class Model(Shared):
         may = FUNCTIONS[role]
         kinds = tuple(k for k in may.reads if VOCABULARY[k].role is Role.RATE or k in self.graph.vectors)
         hidden, rates = self._hidden_names(kinds, role), may.input_rates
-        symbols = self.graph.symbols(kinds, hidden, rates)
+        # all symbols there are: functions may share helpers that look at more than this one uses in the end
+        more = tuple(k for k in self.readable_kinds if k in self.graph.vectors and k not in kinds)
+        symbols = self.graph.symbols((*kinds, *more), hidden)
         traced = trace(role, function, symbols, lambda: self.graph.sample_points(kinds, hidden, rates), faults)
+        if traced is not None and traced.traced and self._depends(role, function, traced.sx, more, hidden, faults):
+            return None
         if traced is not None and traced.traced and contains_nan(traced.sx):
             faults.append(
                 f"{describe(role, function)}: contains a constant that is NaN or infinite; check the numbers in it"
             )
         return traced
+
+    def _depends(
+        self, role: str, function: Any, value: ca.SX, kinds: Iterable[str], hidden: Mapping[str, str], faults: list[str]
+    ) -> bool:
+        """Whether what a function was shown and must not contain occurs in its value; each is a fault."""
+        graph = self.graph
+        names, symbols = [], ca.SX(0, 1)
+        for kind in kinds:
+            names, symbols = [*names, *graph.names(kind)], ca.vertcat(symbols, graph.symbol[kind])
+        if not FUNCTIONS[role].input_rates:
+            names, symbols = [*names, *(f"{name}_dot" for name in graph.inputs)], ca.vertcat(symbols, graph.du)
+        if not names or not ca.depends_on(value, symbols):
+            return False
+        pattern = ca.jacobian_sparsity(ca.densify(ca.vec(value)), symbols)
+        rows = dict(zip(pattern.get_triplet()[1], pattern.get_triplet()[0], strict=True))
+        for column in sorted(rows):
+            name = names[column]
+            faults.append(
+                f"{describe(role, function)}: '{name}' cannot be used here: {hidden[name]} (value {rows[column] + 1} "
+                "of the result contains it)"
+            )
+        return bool(rows)
 
     # -- parameters and inputs -------------------------------------------------------------------------------------
 
@@ -315,7 +348,7 @@ class Model(Shared):
 def _mapping(what: str, given: Any, faults: list[str]) -> dict[Any, Any]:
     if given is None or isinstance(given, Mapping):
         return dict(given or ())
-    faults.append(f"{what}={given!r}: give a mapping of names to values, e.g. {what}={{'m': 1.0}}")
+    faults.append(f"{what}={shown(given)}: give a mapping of names to values, e.g. {what}={{'m': 1.0}}")
     return {}
 
 
@@ -324,13 +357,15 @@ def check_names(kind: str, names: Any, reserved: frozenset[str], faults: list[st
     if isinstance(names, str):
         faults.append(f"{kind}={names!r}: give a list of names, e.g. {kind}=[{names!r}]")
         return ()
-    if not isinstance(names, Iterable):
-        faults.append(f"{kind}={names!r}: give a list of names")
+    try:
+        names = list(names)
+    except Exception:  # no sequence, or one of its own making that fails
+        faults.append(f"{kind}={shown(names)}: give a list of names")
         return ()
     good = []
     for name in names:
-        if not isinstance(name, str) or not name:
-            faults.append(f"{kind}: {name!r} is not a name; names are non-empty strings")
+        if wrong_name(name):
+            faults.append(f"{kind}: {shown(name)} is not a name; {wrong_name(name)}")
         elif name in reserved:
             faults.append(
                 f"{kind}: the name '{name}' is reserved for a vector of the namespace; choose another, e.g. '{name}_'"
@@ -340,24 +375,35 @@ def check_names(kind: str, names: Any, reserved: frozenset[str], faults: list[st
     return tuple(good)
 
 
+def wrong_name(name: Any) -> str:
+    """Why this cannot be the name of anything; empty if it can. Names go into files and messages."""
+    if not isinstance(name, str) or not name:
+        return "names are non-empty strings"
+    if "\0" in name:
+        return "names must not contain the character NUL"
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "names must not contain half of a pair of characters (a lone surrogate): that cannot be written"
+    return ""
+
+
 def _parameter_values(
     parameters: Mapping[str, Any], reserved: frozenset[str], faults: list[str]
 ) -> dict[str, np.ndarray]:
     values = {}
     for name, given in parameters.items():
-        if not isinstance(name, str) or not name or name in reserved:
-            faults.append(
-                f"parameter {name!r}: "
-                + ("this name is reserved" if name in reserved else "names are non-empty strings")
-            )
+        wrong = wrong_name(name) or ("this name is reserved" if name in reserved else "")
+        if wrong:
+            faults.append(f"parameter {shown(name)}: {wrong}")
             continue
         try:
             value = numbers_of(given)
-        except (TypeError, ValueError):
-            faults.append(f"parameter '{name}' = {given!r} is not a number or an array of numbers")
+        except (TypeError, ValueError, OverflowError):
+            faults.append(f"parameter '{name}' = {shown(given)} is not a number or an array of numbers")
             continue
         if not np.isfinite(value).all():
-            faults.append(f"parameter '{name}' = {given!r} is not finite")
+            faults.append(f"parameter '{name}' = {shown(given)} is not finite")
             continue
         values[name] = value
     return values
@@ -366,18 +412,18 @@ def _parameter_values(
 def _discrete_values(given: Mapping[str, Any], reserved: frozenset[str], faults: list[str]) -> dict[str, float]:
     values = {}
     for name, value in given.items():
-        if not isinstance(name, str) or not name:
-            faults.append(f"discrete variable {name!r}: names are non-empty strings")
+        if wrong_name(name):
+            faults.append(f"discrete variable {shown(name)}: {wrong_name(name)}")
             continue
         if name in reserved:
             faults.append(f"discrete variable '{name}': this name is reserved; choose another, e.g. '{name}_'")
             continue
         try:
             number = numbers_of(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = np.zeros(0)
         if number.ndim or not np.isfinite(number).all():
-            faults.append(f"discrete variable '{name}' = {value!r} must be a finite number")
+            faults.append(f"discrete variable '{name}' = {shown(value)} must be a finite number")
             continue
         values[name] = float(number)
     return values

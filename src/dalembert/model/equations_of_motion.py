@@ -12,10 +12,17 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.model.base import Model, check_names
-from dalembert.model.functions import ModelFunction, call_with_numbers, describe
+from dalembert.locks import forks_wait
+from dalembert.model.base import Model, check_names, wrong_name
+from dalembert.model.functions import ModelFunction, call_with_numbers, describe, shown
 from dalembert.model.structure import Structure, broken_promises, find_structure
 from dalembert.model.vocabulary import FUNCTIONS, LEVELS, MECHANICAL, VOCABULARY, equation_name
+
+#: what is said about p=[]
+NO_POSITIONS = (
+    "p=: a system needs at least one position: equations of motion are about their derivatives. Equations of first "
+    "order are a QuasiLinearDAE(x=[...], rhs=...), with leading= and constraints= for algebraic ones"
+)
 
 
 class EquationsOfMotion(Model):
@@ -80,6 +87,7 @@ class EquationsOfMotion(Model):
     mechanical = True
     restart_mode = "trust"
 
+    @forks_wait
     def __init__(
         self,
         p: Sequence[str],
@@ -110,15 +118,16 @@ class EquationsOfMotion(Model):
     ):
         faults: list[str] = []
         if not isinstance(p, str) and isinstance(p, Iterable):
-            p = tuple(p)  # it is read twice
+            with contextlib.suppress(Exception):  # what is wrong with it `check_names` says
+                p = tuple(p)  # it is read twice
         if v is None:
-            v = [f"{n}_dot" for n in p] if isinstance(p, tuple) else ()
+            v = [f"{n}_dot" for n in p if not wrong_name(n)] if isinstance(p, tuple) else ()
             if kinematics is not None:
                 faults.append("v= must name the velocities when kinematics= is given, e.g. v=['wx', 'wy', 'wz']")
         self._begin(name, {"p": p, "v": v, "r": r, "w": w, "s": s}, parameters, inputs, discrete, faults)
         graph = self.graph
         if not graph.size("p"):
-            raise ModelError(f"model '{name}' has faults", ["p=: a system needs at least one position"])
+            raise ModelError(f"model '{name}' has faults", [NO_POSITIONS])
         for role, given in (("mass", mass), ("force", force)):
             if given is None:
                 faults.append(f"{role}= is missing: give a function of the namespace s, or an array")
@@ -148,6 +157,9 @@ class EquationsOfMotion(Model):
         self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
         self._set_vector("acceleration_constraints", acceleration_constraints, n_lam + n_mu, faults)
         self._check_structure(faults)
+        for argument, given in (("autonomous", autonomous), ("constant_mass", constant_mass)):
+            if not isinstance(given, bool | np.bool_ | None):
+                faults.append(f"{argument}={shown(given)} must be True, False or None")
         if not faults:
             graph.promises = frozenset(
                 promise for promise, given in (("autonomous", autonomous), ("constant mass", constant_mass)) if given
@@ -307,6 +319,7 @@ class EquationsOfMotion(Model):
         variables = ca.vertcat(graph.symbol["p"], graph.symbol["s"])
         self._check_rows("holonomic", variables, "no position and no contact point", graph.vectors["lam"], faults)
         self._check_rows("nonholonomic", graph.symbol["v"], "no velocity", graph.vectors["mu"], faults)
+        self._check_restraint(faults)
         if "nonholonomic" in graph.functions and graph.functions["nonholonomic"].traced:
             H = ca.jacobian(graph.functions["nonholonomic"].sx, graph.symbol["v"])
             nonlinear = _rows_depending(ca.vertcat(*H.nonzeros()), graph.symbol["v"])
@@ -317,6 +330,31 @@ class EquationsOfMotion(Model):
         motion = ca.vertcat(variables, graph.symbol["v"])
         rows = graph.functions["invariant"].shape[0] if "invariant" in graph.functions else 0
         self._check_rows("invariant", motion, "no position and no velocity", ("",) * rows, faults)
+
+    def _check_restraint(self, faults: list[str]) -> None:
+        """With kinematics of its own, a model may keep a holonomic constraint whatever its velocities are."""
+        graph = self.graph
+        functions = [graph.functions.get(role) for role in ("holonomic", "kinematics")]
+        if any(function is None or not function.traced for function in functions):
+            return
+        g, Z = (function.sx for function in functions)
+        if Z.is_eye():
+            return
+        G = ca.jacobian(g, graph.symbol["p"])
+        rows = [ca.sum2(ca.fabs(ca.mtimes(G, Z))), ca.sum2(ca.mtimes(ca.fabs(G), ca.fabs(Z)))]
+        moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.changing)
+        function = ca.Function("GZ", [moving, graph.parameter_symbols], [ca.densify(row) for row in rows])
+        free = ~_rows_depending(g, graph.symbol["s"])
+        for seed in range(3):
+            point = np.random.default_rng(seed).uniform(0.2, 1.2, moving.numel())
+            found, terms = (np.array(row).ravel() for row in function(point, graph.parameter_values))
+            free &= (found <= 1e-12 * terms) & (terms > 0)
+        for i in np.flatnonzero(free):
+            faults.append(
+                f"{equation_name('lam', graph.vectors['lam'][i])} restrains no velocity: p' = Z v keeps its value "
+                "whatever the velocities are (G Z = 0), as that of a quaternion's norm, so that no force belongs to "
+                "it. Give it as invariant=: start values are then corrected, and Geoms and Odassl keep it"
+            )
 
     def _check_rows(self, role: str, on: ca.SX, nothing: str, names: Sequence[str], faults: list[str]) -> None:
         function = self.graph.functions.get(role)

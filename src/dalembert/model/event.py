@@ -12,8 +12,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError, OptionError
-from dalembert.model.base import Model, contains_nan
-from dalembert.model.functions import trace
+from dalembert.model.base import Model, contains_nan, wrong_name
+from dalembert.model.functions import shown, trace
 from dalembert.model.graph import Graph
 from dalembert.model.travel import Shared, carried
 
@@ -75,8 +75,10 @@ class Event(Shared):
             raise OptionError(
                 f"terminal={self.terminal!r} of an event must be True, False or the number of roots to stop at"
             )
-        if self.name is not None and (not isinstance(self.name, str) or not self.name):
-            raise OptionError(f"name={self.name!r} of an event must be a non-empty string")
+        if self.name is not None and wrong_name(self.name):
+            raise OptionError(
+                f"name={shown(self.name)} of an event must be a non-empty string: {wrong_name(self.name)}"
+            )
         if self.action is not None and not callable(self.action):
             raise OptionError(f"action={self.action!r} of an event must be a function of the namespace s")
         small = self.threshold

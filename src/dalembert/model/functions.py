@@ -60,17 +60,32 @@ def numbers_of(value: Any) -> np.ndarray:
     """A float array of what a user's function returned. NumPy alone would take None for NaN, and text for numbers."""
     if value is None:
         raise TypeError("it returned None; is a `return` missing?")
+    if np.ma.is_masked(value):
+        raise TypeError("it is masked: there is no value")
     array = np.asarray(value)
     if array.dtype.kind == "O" and not any(isinstance(item, str | bytes | dict | None) for item in array.flat):
         array = array.astype(float)
     if array.dtype.kind not in "buif":
-        raise TypeError(f"it returned {_shortened(value)}; return real numbers, as a list or an array")
+        raise TypeError(f"it returned {shown(value)}; return real numbers, as a list or an array")
     return array.astype(float)
 
 
-def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"an object of type {type(value).__name__}"
+def shown(value: Any) -> str:
+    """A value in a message: as Python writes it, if it can and that is short."""
+    try:
+        text = repr(value)
+    except Exception:  # the user's own __repr__, or a number of more digits than Python writes
+        text = ""
+    return text if 0 < len(text) <= 60 else f"an object of type {type(value).__name__}"
+
+
+def said(error: BaseException) -> str:
+    """An exception of the user's code in a message: its type, and its text if it has one that can be had."""
+    try:
+        text = str(error).strip()
+    except Exception:  # of its own __str__
+        text = ""
+    return f"{type(error).__name__}: {text or 'no message'}"
 
 
 def warn_untraceable(where: str, reason: str) -> None:
@@ -96,7 +111,7 @@ def trace(
         faults.append(f"{where}: {unknown}")
         return None
     except Exception as error:
-        reason = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else 'no message'}"
+        reason = said(error).splitlines()[0]
         traceable = isinstance(error, UntraceableError)
     if not callable(function):
         faults.append(f"{where}: {reason}")
@@ -118,7 +133,7 @@ def trace(
         warn_untraceable(where, reason)
         return ModelFunction(role, shape, value.ndim, None, function, reason)
     # what it does with symbols is worth telling only where it differs from what it does with numbers
-    message = f"{type(failure).__name__}: {failure}"
+    message = said(failure)
     hint = "" if traceable or message.startswith(reason) else f" (with symbols: {reason})"
     faults.append(f"{where}: {message}{hint}")
     return None

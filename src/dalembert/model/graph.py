@@ -302,9 +302,10 @@ class Graph(Shared):
         key = (role, what)
         if key not in self.externals:
             symbol = ca.SX.sym("external", shape[0] * shape[1])
-            self.externals[key] = External(role, what, symbol, shape)
+            self.externals.setdefault(key, External(role, what, symbol, shape))  # another thread may have been quicker
         return ca.reshape(self.externals[key].symbol, *shape)
 
     def externals_in(self, expression: ca.SX) -> list[External]:
         """The external blocks an expression depends on."""
-        return [block for block in self.externals.values() if ca.depends_on(expression, block.symbol)]
+        blocks = list(self.externals.values())  # another thread may be adding some
+        return [block for block in blocks if ca.depends_on(expression, block.symbol)]

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.locks import forks_wait
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
 
@@ -41,6 +43,7 @@ class ImplicitDAE(Model):
     linear_in_rates = False
     n_constraints = 0
 
+    @forks_wait
     def __init__(
         self,
         x: Sequence[str],
@@ -83,6 +86,14 @@ class ImplicitDAE(Model):
             for i, variable in enumerate(graph.vectors["x"]):
                 if not ca.depends_on(column, ca.vertcat(graph.symbol["x"][i], graph.dx[i])):
                     faults.append(f"'{variable}' occurs in no equation")
+
+    def found_at_start(self, kind: str) -> frozenset[str]:
+        """Unknowns whose derivatives occur nowhere; of a function in Python nothing is known. Derivatives are found."""
+        residual = self.graph.functions["residual"]
+        if kind != "x" or not residual.traced:
+            return frozenset()
+        occurs = np.diff(ca.jacobian_sparsity(residual.sx, self.graph.dx).colind()) > 0
+        return frozenset(name for name, there in zip(self.names("x"), occurs, strict=True) if not there)
 
     @property
     def n_differential(self) -> int:

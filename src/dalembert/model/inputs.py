@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.errors import FunctionFailed, ModelError, StepRefused, UntraceableError
 from dalembert.model.expression import scalar, to_sx
-from dalembert.model.functions import describe, numbers_of, warn_untraceable
+from dalembert.model.functions import describe, numbers_of, said, warn_untraceable
 from dalembert.model.numeric import directional_derivative
 from dalembert.model.travel import Shared, carried
 
@@ -185,7 +185,7 @@ class TracedInput(Shared):
         except Exception as error:
             which = ("", "the first derivative of ", "the second derivative of ")[order]
             where = describe(f"{which}input '{self.name}'", function)
-            raise FunctionFailed(f"{where} raised {type(error).__name__}: {error} at t = {t:.9g}") from error
+            raise FunctionFailed(f"{where} raised {said(error)} at t = {t:.9g}") from error
         return value.item()
 
     def python(self, t: float) -> tuple[float, float, float]:

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import FunctionFailed, StepRefused
-from dalembert.model.functions import call_with_numbers, describe
+from dalembert.model.functions import call_with_numbers, describe, said
 from dalembert.model.namespace import UnknownName
 from dalembert.model.numeric import directional_derivative, jacobian
 from dalembert.model.vocabulary import FUNCTIONS, FunctionRole
@@ -93,7 +93,7 @@ class OpaqueEvaluator:
         except UnknownName as unknown:
             raise FunctionFailed(f"{where} at t = {t:.9g}: {unknown}") from None
         except Exception as error:
-            raise FunctionFailed(f"{where} raised {type(error).__name__}: {error} at t = {t:.9g}") from error
+            raise FunctionFailed(f"{where} raised {said(error)} at t = {t:.9g}") from error
         rows, columns = function.shape
         expected = (rows, columns) if function.ndim == 2 else (rows,)
         if result.shape != expected:

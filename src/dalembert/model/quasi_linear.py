@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.locks import forks_wait
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
 from dalembert.model.travel import carried
@@ -59,6 +60,7 @@ class QuasiLinearDAE(Model):
     residual_levels = ("constraints",)
     own_formulation = "quasi-linear"
 
+    @forks_wait
     def __init__(
         self,
         x: Sequence[str],
@@ -128,7 +130,7 @@ class QuasiLinearDAE(Model):
             function = self._trace("leading", given, faults)
             if function is None:
                 return
-            if function.ndim <= 1 and max(function.shape) == n == rows:
+            if function.ndim <= 1 and function.shape[0] * function.shape[1] == n == rows:
                 if function.traced:
                     # zeros become structural: an algebraic equation is one whose row is empty
                     function = ModelFunction("leading", (n, n), 2, ca.sparsify(ca.diag(ca.vec(function.sx))))
@@ -143,6 +145,14 @@ class QuasiLinearDAE(Model):
             )
             return
         graph.functions["leading"] = function
+
+    def found_at_start(self, kind: str) -> frozenset[str]:
+        """Unknowns whose derivatives occur nowhere; of a leading matrix in Python nothing is known."""
+        leading = self.graph.functions["leading"]
+        if kind != "x" or not leading.traced:
+            return frozenset()
+        occurs = np.diff(leading.sx.sparsity().colind()) > 0
+        return frozenset(name for name, there in zip(self.names("x"), occurs, strict=True) if not there)
 
     @property
     def n_differential(self) -> int:

@@ -9,9 +9,10 @@ at events only, inputs move with time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+
+from dalembert.kept import computed
 
 
 @dataclass(frozen=True)
@@ -36,46 +37,46 @@ class ThetaLayout:
     def __reduce__(self) -> tuple:
         return ThetaLayout, (self.n_parameters, self.n_discrete, self.n_inputs)
 
-    @cached_property
+    @computed
     def n_fixed(self) -> int:
         """Entries that do not move with time; the inputs stand behind them."""
         return self.n_parameters + self.n_discrete
 
-    @cached_property
+    @computed
     def n_moving(self) -> int:
         """Entries that move with time: inputs and their two derivatives."""
         return 3 * self.n_inputs
 
-    @cached_property
+    @computed
     def size(self) -> int:
         return self.n_fixed + self.n_moving
 
-    @cached_property
+    @computed
     def parameters(self) -> slice:
         return slice(0, self.n_parameters)
 
-    @cached_property
+    @computed
     def discrete(self) -> slice:
         return slice(self.n_parameters, self.n_fixed)
 
-    @cached_property
+    @computed
     def fixed(self) -> slice:
         """What does not move with time: parameters and discrete variables."""
         return slice(0, self.n_fixed)
 
-    @cached_property
+    @computed
     def u(self) -> slice:
         return self._level(0)
 
-    @cached_property
+    @computed
     def du(self) -> slice:
         return self._level(1)
 
-    @cached_property
+    @computed
     def ddu(self) -> slice:
         return self._level(2)
 
-    @cached_property
+    @computed
     def inputs(self) -> slice:
         """u, u' and u''."""
         return slice(self.n_fixed, self.size)

@@ -17,6 +17,7 @@ from typing import Any, Self
 import casadi as ca
 
 from dalembert.errors import ModelError
+from dalembert.locks import renewed
 from dalembert.model.functions import describe
 
 
@@ -28,7 +29,7 @@ class Arrivals:
 
     def __init__(self, most: int = 8):
         self._most = most
-        self._lock = threading.Lock()
+        self._lock = renewed(threading.Lock())
         self._models: OrderedDict[str, Any] = OrderedDict()
 
     def get(self, digest: str | None) -> Any:

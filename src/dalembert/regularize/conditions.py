@@ -20,6 +20,7 @@ from dalembert.errors import InconsistentInitialValues, ModelError
 from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.event import Event, trace_events
+from dalembert.model.functions import said
 from dalembert.model.numeric import jacobian as numeric_jacobian
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import derive
@@ -40,6 +41,7 @@ def solve_conditions(
     """
     problem = _Problem(model, t, conditions)
     z = np.concatenate([start[kind] for kind in model.state_kinds] + [np.zeros(model.graph.size("v"))])
+    problem.must_be_finite(z)
     # accelerations first: they are never given, and everything else is judged with them
     z = problem.with_accelerations(z)
     residual, J = problem(z)
@@ -109,6 +111,16 @@ class _Problem:
     def _residual(self, z: np.ndarray) -> np.ndarray:
         return self._function(self.t, self.values(z), self.theta)[0].ravel()
 
+    def must_be_finite(self, z: np.ndarray) -> None:
+        """Raise if an equation or a condition cannot be evaluated at the given values."""
+        residual, J = self(z)
+        bad = ~(np.isfinite(residual) & np.isfinite(J).all(axis=1))
+        if bad.any():
+            raise InconsistentInitialValues(
+                f"{self.names[int(np.argmax(bad))]}, or a derivative of it, is not finite at the given values, "
+                f"t = {self.t:.9g}: give others from where to start"
+            )
+
     def with_accelerations(self, z: np.ndarray) -> np.ndarray:
         """Set a, λ, μ and w by the rows that contain them linearly or nearly so."""
         residual, J = self(z)
@@ -166,6 +178,4 @@ def _count(model: EquationsOfMotion, conditions: Any) -> int:
             return len(conditions(namespace))
         except Exception as error:  # symbols may be too much for it; then numbers are tried
             reason = error
-    raise ModelError(
-        "initial_conditions", [f"raises {type(reason).__name__}: {reason}; it must return a list of residuals"]
-    )
+    raise ModelError("initial_conditions", [f"raises {said(reason)}; it must return a list of residuals"])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
-from dalembert.kept import Kept
+from dalembert.kept import Kept, computed
 from dalembert.model.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Form:
         # one lock for a model and all that is made of it: its graph grows while forms are made
         object.__setattr__(self, "kept", Kept(self.model.kept.lock))
 
-    @cached_property
+    @computed
     def n(self) -> int:
         """How many unknowns there are."""
         return self.x.numel()

@@ -16,12 +16,11 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import casadi as ca
 
 from dalembert.errors import ModelError
-from dalembert.kept import Kept, Slot
+from dalembert.kept import Kept, Slot, computed
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.functions import call_with_numbers
 from dalembert.model.graph import Graph
@@ -65,7 +64,7 @@ class DescriptorForm(Form):
         """Whether the forces depend on the multipliers."""
         return self.friction.nnz() > 0
 
-    @cached_property
+    @computed
     def plain_kinematics(self) -> bool:
         """Whether p' = v."""
         Z = self.model.graph.value("kinematics")

@@ -34,7 +34,7 @@ HIDDEN: Slot[HiddenConstraints] = Slot("hidden constraints", most=1)
 DERIVED: Slot[HiddenConstraints] = Slot("derived hidden constraints", most=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HiddenConstraints:
     """Expressions in the symbols of the model; the methods give numbers."""
 
@@ -50,6 +50,12 @@ class HiddenConstraints:
     h_I: ca.SX
     p_dot: ca.SX
     constraint_force: ca.SX  # Zᵀ Gᵀ λ + Zᵀ Hᵀ μ
+
+    def __repr__(self) -> str:
+        """How many there are on which level; the expressions themselves would be pages."""
+        counts = ((self.g_I, "velocity"), (ca.vertcat(self.g_II, self.h_I), "acceleration"))
+        parts = (f"{rows.numel()} on {level} level" for rows, level in counts if rows.numel())
+        return f"HiddenConstraints(of model {self.model.name!r}: {', '.join(parts) or 'none'})"
 
     def velocity(self, p, v, t: float = 0.0, s=()) -> np.ndarray:
         """g^I, the holonomic constraints on velocity level (7)."""

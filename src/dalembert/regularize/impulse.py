@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.errors import SimulationError
 from dalembert.model import EquationsOfMotion
 from dalembert.model.vocabulary import equation_names
-from dalembert.regularize.initial import NOTEWORTHY
+from dalembert.regularize.judgement import NOTEWORTHY
 from dalembert.regularize.newton import Matrix, decompose, nearest_solution, products
 from dalembert.regularize.start_problems import start_problems
 

@@ -8,8 +8,7 @@ are sparse (see `sparse_steps`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,41 +17,20 @@ import numpy as np
 from dalembert.errors import (
     FunctionFailed,
     InconsistentInitialValues,
-    InitialValuesCorrected,
     ModelError,
     OptionError,
     StepRefused,
-    warn_user,
 )
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.vocabulary import equation_names
-from dalembert.regularize.newton import (
-    ITERATIONS,
-    ROUNDINGS,
-    UNIT,
-    Matrix,
-    decompose,
-    equilibrated,
-    holds,
-    nearest_solution,
-    null_space_names,
-    products,
-    rounding_seen,
-)
+from dalembert.regularize.initial_accelerations import solve_for_accelerations
+from dalembert.regularize.initial_invariants import correct_invariants
+from dalembert.regularize.judgement import OCCASION, relative_change, warn_of_change
+from dalembert.regularize.newton import nearest_solution
 from dalembert.regularize.start_problems import start_problems
 from dalembert.regularize.start_values import given_values
 
 MODES = ("correct", "check", "trust")
-#: a relative change of a given start value beyond this is worth a warning
-NOTEWORTHY = 1e-3
-#: what a warning calls such a value, and what it advises; None: changes are meant, and there is no warning
-OCCASION: ContextVar[tuple[str, str] | None] = ContextVar(
-    "occasion", default=("start value of", 'initial_values="check" makes this an error')
-)
-#: iterations for accelerations after which it is asked whether residuals are rounding errors
-PATIENCE = 4
-#: redundant equations contradict each other if more than this fraction of their terms cannot be met
-CONTRADICTION = 1e-9
 
 
 @dataclass(frozen=True)
@@ -60,13 +38,15 @@ class InitialValues:
     """Consistent values at `t`: attributes p, v, r, w, s, lam, mu and a (or x and x_dot).
 
     `correction` is the largest relative change of a given value; `unique` is False if multipliers are not determined
-    (redundant constraints), in which case the smallest ones are given.
+    (redundant constraints), in which case the smallest ones are given. `index` is that of a DAE that is taken as it
+    stands, where it was seen on the way.
     """
 
     t: float
     values: dict[str, np.ndarray]
     correction: float
     unique: bool = True
+    index: int | None = None
 
     def __getattr__(self, name: str) -> np.ndarray:
         try:
@@ -98,7 +78,8 @@ def consistent_initial_values(
         ``lambda s: [...]`` returns residuals that shall vanish beside all constraints, e.g. ``[s.x - 0.5]``. They
         dominate the given values. Too few to determine everything: the given values are checked only.
     p0, v0, r0, w0, s0, lam0, mu0, x0, dx0 : array or mapping of names to values
-        What is not given starts from zero.
+        Positions, and the unknowns x whose derivatives occur, are needed. What is not given of the others starts from
+        zero, be it a vector or a name in a mapping; it is a first guess for what is computed.
 
     Examples
     --------
@@ -115,68 +96,67 @@ def consistent_initial_values(
     if not np.isfinite(t0):
         raise ModelError(f"the start time is {t0}")
     try:
-        if initial_conditions is not None:
-            if not model.mechanical:
-                raise OptionError("initial_conditions are for EquationsOfMotion; give x0 for other models")
-            from dalembert.regularize.conditions import solve_conditions
-
-            found = solve_conditions(model, t0, start, initial_conditions, rtol, atol)
-            corrected = max(_relative_change(start[kind], found[kind]) for kind in ("p", "v"))
-            mode = "trust" if mode == "trust" else "correct"
-            initial = _start(model, t0, found, set(model.state_kinds), mode, rtol, atol)
-            return InitialValues(t0, initial.values, corrected, initial.unique)
-        return _start(model, t0, start, known, mode, rtol, atol)
+        with np.errstate(all="ignore"):  # what is not finite is looked for, and named
+            return _complete(model, t0, start, known, mode, initial_conditions, rtol, atol)
+    except np.linalg.LinAlgError as error:
+        raise InconsistentInitialValues(
+            f"start values cannot be found at t = {t0:.9g}: numbers of the model, or of the start values, are too "
+            f"large or too small to be computed with ({error}); give it other units"
+        ) from error
     except StepRefused as refusal:
         message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {refusal}"
         raise FunctionFailed(message) from refusal
 
 
-def _start(model: Model, t0: float, start: dict, known: set, mode: str, rtol: float, atol: float) -> InitialValues:
+def _complete(
+    model: Model,
+    t0: float,
+    start: dict,
+    known: dict,
+    mode: str,
+    initial_conditions: Callable[[Any], Any] | None,
+    rtol: float,
+    atol: float,
+) -> InitialValues:
+    if initial_conditions is not None:
+        if not model.mechanical:
+            raise OptionError("initial_conditions are for EquationsOfMotion; give x0 for other models")
+        from dalembert.regularize.conditions import solve_conditions
+
+        found = solve_conditions(model, t0, start, initial_conditions, rtol, atol)
+        corrected = max(_relative_change(start[kind], found[kind]) for kind in ("p", "v"))
+        mode = "trust" if mode == "trust" else "correct"
+        initial = _start(model, t0, found, {kind: np.ones(v.size, bool) for kind, v in found.items()}, mode, rtol, atol)
+        return InitialValues(t0, initial.values, corrected, initial.unique)
+    return _start(model, t0, start, known, mode, rtol, atol)
+
+
+def _start(model: Model, t0: float, start: dict, known: dict, mode: str, rtol: float, atol: float) -> InitialValues:
     if model.own_formulation == "quasi-linear":
         from dalembert.regularize.initial_quasi_linear import quasi_linear_start
 
-        x, x_dot = quasi_linear_start(model, t0, start["x"], mode, rtol, atol)
-        return InitialValues(t0, {"x": x, "x_dot": x_dot}, _relative_change(start["x"], x))
+        x, x_dot, index = quasi_linear_start(model, t0, start["x"], mode, rtol, atol)
+        return InitialValues(t0, {"x": x, "x_dot": x_dot}, _relative_change(start["x"], x), index=index)
     if model.own_formulation == "implicit":
         from dalembert.regularize.initial_implicit import implicit_start
 
-        x, x_dot = implicit_start(model, t0, start["x"], start["dx"], "dx" in known, mode, rtol, atol)
+        x, x_dot = implicit_start(model, t0, start["x"], start["dx"], known.get("dx"), mode, rtol, atol)
         return InitialValues(t0, {"x": x, "x_dot": x_dot}, _relative_change(start["x"], x))
-    return _Start(model, t0, start, known, mode, rtol, atol).solve()
+    return StartOfMotion(model, t0, start, known, mode, rtol, atol).solve()
 
 
 def _relative_change(before: np.ndarray, after: np.ndarray) -> float:
-    return float(np.max(np.abs(after - before) / (1 + np.abs(before)), initial=0.0))
+    return float(np.max(relative_change(before, after), initial=0.0))
 
 
-def warn_of_change(
-    names: Sequence[str],
-    before: np.ndarray,
-    after: np.ndarray,
-    level: str,
-    t: float,
-    occasion: tuple[str, str] | None,
-) -> float:
-    """The largest relative change; a warning if it is noteworthy, unless there is no `occasion` to speak of."""
-    relative = np.abs(after - before) / (1 + np.abs(before))
-    moved = int(np.argmax(relative))
-    if relative[moved] > NOTEWORTHY and occasion is not None:
-        what, remedy = occasion
-        warn_user(
-            f"{what} '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy the "
-            f"constraints on {level} level at t = {t:.9g}; {remedy}",
-            InitialValuesCorrected,
-        )
-    return float(relative[moved])
-
-
-class _Start:
+class StartOfMotion:
     """Start values of equations of motion under way: `values` is the current point."""
 
     def __init__(
-        self, model: EquationsOfMotion, t: float, start: dict, known: set, mode: str, rtol: float, atol: float
+        self, model: EquationsOfMotion, t: float, start: dict, known: dict, mode: str, rtol: float, atol: float
     ):
         self.model, self.t, self.start, self.known, self.mode = model, t, start, known, mode
+        self.rtol, self.atol = rtol, atol
         self.weight = {kind: atol + rtol * np.abs(start[kind]) for kind in ("p", "v")}
         self.theta = model.theta(t)
         self.problems = start_problems(model)
@@ -196,14 +176,15 @@ class _Start:
         correction = 0.0
         if self.mode != "trust":
             correction = max(self._positions(), self._velocities())
-        unique = self._accelerations()
+            correction = max(correction, correct_invariants(self))
+        unique = solve_for_accelerations(self)
         p_dot, r_dot = (rate.ravel() for rate in self.problems.rates(self.t, self.values, self.theta))
         return InitialValues(self.t, {**self.values, "p_dot": p_dot, "r_dot": r_dot}, correction, unique)
 
     def _contact_points(self) -> None:
         """They follow from the positions, wherever those are."""
         n_s = self.start["s"].size
-        if not n_s or ("s" in self.known and self.mode == "trust"):
+        if not n_s or (self.mode == "trust" and self.known.get("s", np.zeros(1)).all()):
             return
 
         def function(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -256,74 +237,4 @@ class _Start:
                 f"{residual[guilty]:.3e}, and '{names[worst]}' would have to change by {change[worst]:.3e}. Correct "
                 'them, or let initial_values="correct" do it.'
             )
-        return warn_of_change(names, before, after, level, self.t, OCCASION.get())
-
-    def _accelerations(self) -> bool:
-        """Newton's method for a, w, λ, μ; returns whether they are unique."""
-        t, names = self.t, self.equations["acceleration"]
-        parts = ("a", "w", "lam", "mu")
-        z = np.concatenate([np.zeros(self.model.graph.size("v")), *(self.values[kind] for kind in parts[1:])])
-        cuts = np.cumsum([self.model.graph.size("v"), *(self.values[kind].size for kind in parts[1:])])[:-1]
-
-        def function(z: np.ndarray) -> tuple[np.ndarray, Matrix]:
-            point = {**self.values, **dict(zip(parts, np.split(z, cuts), strict=True))}
-            residual, J = self.problems.acceleration(t, point, self.theta)
-            residual = residual.ravel()
-            self._must_be_finite(residual, J)
-            return residual, J
-
-        residual, J = function(z)
-        roundings = ROUNDINGS + np.sqrt(len(z))
-        unique = True
-        for iteration in range(ITERATIONS):
-            square = decompose(J)
-            step, unique = square.solve(-residual), square.rank == len(z)
-            if not unique:
-                self._must_not_contradict(residual + J @ step, J, np.abs(z) + np.abs(step), square.columns)
-            # no equation determines its unknowns better than rounding of its terms allows: eps × condition
-            lost = np.abs(step) <= roundings * UNIT * square.spread(products(J, z))
-            z = z + step
-            if lost.all():
-                break
-            residual, J = function(z)
-            if iteration >= PATIENCE and unique:
-                met = holds(residual, J, z, roundings)
-                if met.all() or (met | rounding_seen(function, z, residual, J)).all():
-                    break
-        else:
-            guilty = names[int(np.argmax(np.abs(residual) / equilibrated(J)[1]))]
-            raise InconsistentInitialValues(
-                f"auxiliary variables and multipliers did not converge at t = {t:.9g}: {guilty} keeps a residual; "
-                "give better start values w0=, lam0="
-            )
-        for kind, value in zip(parts, np.split(z, cuts), strict=True):
-            if not (self.mode == "trust" and kind in self.known):
-                self.values[kind] = value.copy()
-        return unique
-
-    def _must_not_contradict(self, unmet: np.ndarray, J: Matrix, z: np.ndarray, columns: np.ndarray) -> None:
-        """What is left of linearized equations whose matrix is singular must be small beside their terms.
-
-        Terms are taken with unknowns as large as the others are, in scaled units: in equilibrium accelerations are
-        nothing but rounding of forces.
-        """
-        terms = products(J, z + columns * (z / columns).max(initial=0))
-        if (np.abs(unmet) > CONTRADICTION * terms).any():
-            A, _ = equilibrated(J)
-            raise InconsistentInitialValues(
-                f"accelerations and multipliers cannot be determined at t = {self.t:.9g}: "
-                f"{null_space_names(A, self.equations['acceleration'])} contradict each other or leave the motion "
-                "undetermined (mass matrix, redundant constraints)."
-            )
-
-    def _must_be_finite(self, residual: np.ndarray, J: np.ndarray) -> None:
-        if np.isfinite(residual.sum() + J.sum()):
-            return
-        names = self.equations["acceleration"]
-        for values, what in ((residual, "{}"), (abs(J).sum(axis=1), "a derivative of {}")):
-            bad = ~np.isfinite(np.asarray(values).ravel())
-            if bad.any():
-                raise InconsistentInitialValues(
-                    f"{what.format(names[int(np.argmax(bad))])} is not finite at the start values, t = {self.t:.9g}; "
-                    "check the model there"
-                )
+        return warn_of_change(names, before, after, f"the constraints on {level} level", self.t, OCCASION.get())

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import InconsistentInitialValues
+from dalembert.errors import DalembertError, InconsistentInitialValues
 from dalembert.kept import Slot
 from dalembert.model.implicit import ImplicitDAE
 from dalembert.model.opaque import OpaqueEvaluator
+from dalembert.regularize.directions import Directions
+from dalembert.regularize.judgement import check_unchanged, tell_of_unknowns
 from dalembert.regularize.newton import (
     ROUNDINGS,
     equilibrated,
@@ -33,48 +35,86 @@ SMALL = 1e-11
 
 
 def implicit_start(
-    model: ImplicitDAE, t: float, x0: np.ndarray, dx0: np.ndarray, known: bool, mode: str, rtol: float, atol: float
+    model: ImplicitDAE,
+    t: float,
+    x0: np.ndarray,
+    dx0: np.ndarray,
+    known: np.ndarray | None,
+    mode: str,
+    rtol: float,
+    atol: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """x and x': both satisfy F = 0, and x' the derivative of the equations in which no derivative occurs.
 
     Those are the combinations Nᵀ F with N the left null space of ∂F/∂x': Nᵀ (F_x x' + F_t) = 0. Unknowns whose
     derivatives occur nowhere are changed first, so that given states stay; `dx0` tells which of several solutions x' is
-    meant.
+    meant, and `known` which of its components were given.
     """
-    if mode == "trust" and known:
+    if mode == "trust" and known is not None and known.all():
         return x0.copy(), dx0.copy()
     function, theta = _function(model), model.theta(t)
     n = len(x0)
-    numbers = lambda x, dx: _evaluate(function, t, x, dx, theta)  # noqa: E731
-    differential = np.any(numbers(x0, dx0)[4], axis=0)
-    fixed = np.zeros(n, bool)
-    choices = [fixed] if mode == "trust" else [~differential, np.ones(n, bool)]
-    if mode != "trust" and not choices[0].any():
-        choices.insert(0, fixed)
-    worst = None
-    for free in choices:
-        x, dx, worst = _newton(numbers, x0, dx0, free)
-        if worst is None:
-            break
-    else:
+    numbers = lambda x, dx: evaluated(function, t, x, dx, theta)  # noqa: E731
+    _, _, F_dx, _, pattern = numbers(x0, dx0)
+    differential = np.any(pattern, axis=0)
+    nowhere = Directions(np.zeros(0, int), np.zeros((n, 0)))
+    ways = _ways(differential, F_dx) if mode != "trust" else [nowhere]
+    x, dx, worst = first_solution(numbers, x0, dx0, ways)
+    if worst is not None:
         F = numbers(x0, dx)[0]
         raise InconsistentInitialValues(
             f"no derivatives x' were found that satisfy the equations at t = {t:.9g}: equation {worst + 1} keeps a "
             f"residual ({F[worst]:.3e} at x0). Give better x0=, or the derivatives dx0="
         )
-    _judge(model, "x", t, x0, x, mode, rtol, atol)
-    if known:
-        _judge(model, "dx", t, dx0, dx, mode, rtol, atol)
+    check_unchanged(model.names("x"), "x0", x0, x, t=t, mode=mode, rtol=rtol, atol=atol)
+    if known is not None:
+        check_unchanged(model.names("dx"), "dx0", dx0, np.where(known, dx, dx0), t=t, mode=mode, rtol=rtol, atol=atol)
+    tell_of_unknowns(model.names("x"), x0, x, differential, t)
     return x, dx
 
 
-def _newton(numbers, x0: np.ndarray, dx0: np.ndarray, free: np.ndarray):
-    """Solve for x' and the `free` part of x, with the smallest changes; returns also the worst equation, or None.
+def first_solution(numbers, x0: np.ndarray, dx0: np.ndarray, ways: Iterable[Directions]):
+    """What `solve_with_derivatives` finds when x moves in the first of these ways in which there is a solution."""
+    for way in ways:
+        for guess in way.guesses(lambda x: _algebraic(numbers, x, dx0), x0):
+            try:
+                found = solve_with_derivatives(numbers, guess, dx0, way.basis)
+            except DalembertError:
+                if guess is x0:
+                    raise
+                continue
+            if found[2] is None:
+                return found
+    return found
+
+
+def _ways(differential: np.ndarray, F_dx: np.ndarray) -> Iterator[Directions]:
+    """Directions in which x may move: none if all derivatives occur, the unknowns without one, those that F_x' does not
+    see, all."""
+    n = len(differential)
+    yield Directions(np.flatnonzero(~differential), np.zeros((n, 0)))
+    kernel = Directions.kernel(F_dx)
+    if (~differential).sum() < kernel.n < n:
+        yield kernel
+    yield Directions.all(n)
+
+
+def _algebraic(numbers, x: np.ndarray, dx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The equations without derivatives, and their derivatives by x."""
+    F, F_x, F_dx, _, _ = numbers(x, dx)
+    N = left_null_space(F_dx, 1e-10)
+    return N.T @ F, N.T @ F_x
+
+
+def solve_with_derivatives(numbers, x0: np.ndarray, dx0: np.ndarray, basis: np.ndarray):
+    """Solve for x' and x along the columns of `basis`, with the smallest changes.
+
+    Returns x, x' and None, or the worst equation if there is no solution.
 
     Iteration ends when all equations, and the derivatives of those without x', hold up to rounding of their terms, or
     when their residuals are seen to be rounding errors.
     """
-    n, k = len(x0), int(free.sum())
+    n, k = basis.shape
     x, dx = x0.copy(), dx0.copy()
 
     def equations(x: np.ndarray, dx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -87,13 +127,12 @@ def _newton(numbers, x0: np.ndarray, dx0: np.ndarray, free: np.ndarray):
         b, A = equations(z[:n], z[n:])
         return (b, A) if len(b) == len(met) else (np.full(len(met), np.nan), A)  # another null space: no comparison
 
-    moving = np.concatenate([free, np.ones(n, bool)])
     b, A = equations(x, dx)
     for iteration in range(ITERATIONS):
-        scaled, scale = equilibrated(A[:, moving])
+        scaled, scale = equilibrated(np.hstack([A[:, :n] @ basis, A[:, n:]]))
         step = minimum_norm_step(scaled, -b / scale)
         step = np.where(np.isfinite(step), step, 0.0)
-        x[free] += step[:k]
+        x += basis @ step[:k]
         dx += step[k:]
         b, A = equations(x, dx)
         z = np.concatenate([x, dx])
@@ -104,21 +143,11 @@ def _newton(numbers, x0: np.ndarray, dx0: np.ndarray, free: np.ndarray):
             return x, dx, None
         if len(b) == len(scale) and iteration > PATIENCE and np.abs(step).max() == 0.0:
             break  # what is left cannot be met
-    return x, dx, int(np.argmax((np.abs(b) / equilibrated(A)[1])[:n]))
+    return x, dx, int(np.argmax((np.abs(b) / equilibrated(A)[1])[: len(numbers(x, dx)[0])]))
 
 
-def _judge(model, kind: str, t: float, before: np.ndarray, after: np.ndarray, mode: str, rtol: float, atol: float):
-    """In mode "check", changes beyond the tolerances are errors."""
-    change, weight = np.abs(after - before), atol + rtol * np.abs(before)
-    worst = int(np.argmax(change / weight))
-    if mode == "check" and change[worst] > weight[worst]:
-        raise InconsistentInitialValues(
-            f"the start values {kind}0 violate the equations at t = {t:.9g}: '{model.names(kind)[worst]}' would have "
-            f'to change by {change[worst]:.3e}. Correct it, or let initial_values="correct" do it.'
-        )
-
-
-def _evaluate(function: Callable, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
+def evaluated(function: Callable, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
+    """What `of_residual` gives at a point; raises InconsistentInitialValues if something is not finite."""
     values = [np.array(value, float) for value in function(t, x, dx, theta)]
     for value, what in zip(values, ("", "a derivative of ", "a derivative of ", "a derivative of "), strict=False):
         bad = ~np.isfinite(value).all(axis=1)
@@ -131,6 +160,13 @@ def _evaluate(function: Callable, t: float, x: np.ndarray, dx: np.ndarray, theta
     return [F.ravel(), F_x, F_dx, F_t.ravel(), pattern]
 
 
+def implicit_numbers(
+    model: ImplicitDAE, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray
+) -> list[np.ndarray]:
+    """F, F_x, F_x', F_t and the pattern of F_x' at a point; raises InconsistentInitialValues if one is not finite."""
+    return evaluated(_function(model), t, x, dx, theta)
+
+
 def _function(model: ImplicitDAE) -> Callable:
     """F, F_x, F_x', F_t (with the inputs' rates), and which derivatives occur."""
     make = _of_graph if model.graph.functions["residual"].traced else _by_differences
@@ -138,7 +174,12 @@ def _function(model: ImplicitDAE) -> Callable:
 
 
 def _of_graph(graph: Graph) -> ca.Function:
-    F, x, dx = graph.value("residual"), graph.symbol["x"], graph.dx
+    return of_residual(graph, graph.value("residual"))
+
+
+def of_residual(graph: Graph, F: ca.SX) -> ca.Function:
+    """F, F_x, F_x', F_t and the pattern of F_x' as a function of t, x, x', θ."""
+    x, dx = graph.symbol["x"], graph.dx
     along, direction = ca.vertcat(graph.t, graph.u, graph.du), ca.vertcat(1, graph.du, graph.ddu)
     by_dx = ca.jacobian(F, dx)
     outputs = [F, ca.jacobian(F, x), by_dx, ca.jtimes(F, along, direction), ca.DM(by_dx.sparsity(), 1)]

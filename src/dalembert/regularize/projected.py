@@ -26,13 +26,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.kept import Slot
+from dalembert.kept import Slot, computed
 from dalembert.model import EquationsOfMotion
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
@@ -71,7 +70,7 @@ class Blocks:
     partitioned: bool  # p' = v, holonomic constraints alone, and neither w nor multipliers in forces and dynamics
     selector: str = ""  # "image" where no differential equation belongs to an unknown; otherwise as the options say
 
-    @cached_property
+    @computed
     def constraints(self) -> tuple[ConstraintBlock, ...]:
         """In the order in which they are solved."""
         own_z = np.full(len(self.Z), -1)

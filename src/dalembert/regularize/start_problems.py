@@ -6,11 +6,9 @@ thousands of bodies takes a good part of a second for each.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import casadi as ca
 
-from dalembert.kept import Slot
+from dalembert.kept import Slot, computed
 from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import jacobian
@@ -39,7 +37,7 @@ class StartProblems:
 
     # -- expressions -----------------------------------------------------------------------------------------------
 
-    @cached_property
+    @computed
     def _hidden(self) -> HiddenConstraints:
         return hidden_constraints(self.model)
 
@@ -59,7 +57,7 @@ class StartProblems:
         hidden = self._hidden
         return ca.vertcat(hidden.g_I, hidden.h), ca.vertcat(hidden.GZ, hidden.HZ)
 
-    @cached_property
+    @computed
     def acceleration_expressions(self) -> tuple[ca.SX, ca.SX]:
         graph, hidden, n = self.model.graph, self._hidden, self._n
         # the derived g^II and h^I are linear in a; a user's own form would need derivatives of its own
@@ -89,23 +87,23 @@ class StartProblems:
 
     # -- functions of a point --------------------------------------------------------------------------------------
 
-    @cached_property
+    @computed
     def position(self) -> PointFunction:
         return self._function(self.position_expressions)
 
-    @cached_property
+    @computed
     def velocity(self) -> PointFunction:
         return self._function(self.velocity_expressions)
 
-    @cached_property
+    @computed
     def acceleration(self) -> PointFunction:
         return self._function(self.acceleration_expressions)
 
-    @cached_property
+    @computed
     def mass(self) -> PointFunction:
         return self._function((self.model.graph.value("mass"),))
 
-    @cached_property
+    @computed
     def rates(self) -> PointFunction:
         return PointFunction(self.model, self.rate_expressions)
 

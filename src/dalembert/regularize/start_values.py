@@ -9,16 +9,22 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.model import Model
+from dalembert.model.functions import shown
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VOCABULARY
 
 
-def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], set[str]]:
-    """Arrays for every vector of the model (zero where nothing is given), and which vectors were given."""
+def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Arrays for every vector of the model (zero where nothing is given), and for those given which components were.
+
+    A component that a mapping does not name is treated as its vector is when nothing is given: velocities and the like
+    are zero, what is computed has no guess, and one that is needed is missed. See `Model.found_at_start` for unknowns
+    of a DAE that are computed.
+    """
     allowed = [f"{kind}0" for kind in model.start_kinds]
     faults = [explain_unknown(key, allowed) for key in given if key not in allowed]
     values: dict[str, np.ndarray] = {}
-    known: set[str] = set()
+    known: dict[str, np.ndarray] = {}
     for kind in model.start_kinds:
         names, value = model.names(kind), given.get(f"{kind}0")
         values[kind] = np.zeros(len(names))
@@ -26,14 +32,30 @@ def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.n
             if VOCABULARY[kind].start == "needed":
                 faults.append(f"{kind}0= is missing: start values for {', '.join(names)}")
             continue
-        known.add(kind)
+        known[kind] = np.ones(len(names), bool)
         if isinstance(value, Mapping):
+            known[kind] = np.array([name in value for name in names], bool)
             _from_mapping(kind, names, value, values[kind], faults)
+            found = model.found_at_start(kind)
+            missing = [name for name in names if name not in value and name not in found]
+            if missing and VOCABULARY[kind].start == "needed":
+                faults.append(_explain_missing(model, kind, missing))
         else:
             _from_array(kind, names, value, values[kind], faults)
     if faults:
         raise ModelError(f"start values of model '{model.name}'", faults)
     return values, known
+
+
+def _explain_missing(model: Model, kind: str, missing: list[str]) -> str:
+    listed = ", ".join(f"'{name}'" for name in missing)
+    if kind == "p" and (model.names("lam") or model.names("s")):
+        how = (
+            "those that the constraints determine are corrected, but need a guess (initial_conditions= says which stay)"
+        )
+    else:
+        how = "no equation tells where to start"
+    return f"{kind}0: the start value{'s' if len(missing) > 1 else ''} of {listed} must be given, too; {how}"
 
 
 def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.ndarray, faults: list[str]) -> None:
@@ -42,9 +64,9 @@ def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.nda
             faults.append(f"{kind}0: {explain_unknown(name, names)}")
             continue
         try:
-            number = float(value)
-        except (TypeError, ValueError):
-            faults.append(f"{kind}0['{name}'] = {value!r} is not a number")
+            number = float(_unmasked(value))
+        except (TypeError, ValueError, OverflowError):
+            faults.append(f"{kind}0['{name}'] = {shown(value)} is not a number")
             continue
         if not np.isfinite(number):
             faults.append(f"{kind}0: the start value of '{name}' is {number}")
@@ -53,9 +75,9 @@ def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.nda
 
 def _from_array(kind: str, names: tuple[str, ...], given: Any, out: np.ndarray, faults: list[str]) -> None:
     try:
-        array = np.array(given, dtype=float).ravel()
-    except (TypeError, ValueError):
-        faults.append(f"{kind}0 = {given!r} is not an array of numbers")
+        array = np.array(_unmasked(given), dtype=float).ravel()
+    except (TypeError, ValueError, OverflowError):
+        faults.append(f"{kind}0 = {shown(given)} is not an array of numbers")
         return
     if array.size != len(names):
         listed = f": {', '.join(names)}" if names else ""
@@ -65,3 +87,10 @@ def _from_array(kind: str, names: tuple[str, ...], given: Any, out: np.ndarray, 
     if not finite.all():
         faults.extend(f"{kind}0: the start value of '{names[i]}' is {array[i]}" for i in np.flatnonzero(~finite))
     out[:] = array
+
+
+def _unmasked(value: Any) -> Any:
+    """NumPy would take what is masked for zero, or for whatever stands behind the mask."""
+    if np.ma.is_masked(value):
+        raise TypeError("it is masked")
+    return value

@@ -8,12 +8,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
-from dalembert.kept import Kept, Slot
+from dalembert.kept import Kept, Slot, computed
 from dalembert.model import Model
 from dalembert.regularize.form import Form
 
@@ -55,7 +54,7 @@ class System(Form):
     kept: Kept = field(init=False, repr=False)
     blocks = None  # of a `ProjectedSystem`: its block structure
 
-    @cached_property
+    @computed
     def leading_is_constant(self) -> bool:
         """Whether E depends neither on x, x' nor on t, inputs that move, or discrete variables."""
         graph = self.model.graph
@@ -63,12 +62,12 @@ class System(Form):
         known = all(b.role == "mass" and "constant mass" in graph.promises for b in graph.externals_in(self.leading))
         return known and not ca.depends_on(self.leading, moving)
 
-    @cached_property
+    @computed
     def differential(self) -> np.ndarray:
         """Mask of the variables whose derivative occurs."""
         return np.diff(self.leading.sparsity().colind()) > 0
 
-    @cached_property
+    @computed
     def differential_equations(self) -> np.ndarray:
         """Mask of the equations in which a derivative occurs."""
         return np.diff(self.leading.sparsity().T.colind()) > 0

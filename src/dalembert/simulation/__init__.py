@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import OptionError
+from dalembert.locks import forks_wait
 from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.simulation.arguments import positive, time_span, tolerances_for
+from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.output import Output, Sampling
 from dalembert.simulation.preparing import preparing
@@ -24,6 +26,7 @@ from dalembert.solvers import resolve_method
 WHOLE = (int, np.integer)
 
 
+@forks_wait
 def simulate(
     model: Model,
     t_span: Sequence[float],
@@ -51,7 +54,7 @@ def simulate(
     discrete: Mapping[str, Any] | None = None,
     dense_output: bool = True,
     progress: bool = False,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | PathLike | None = None,
     profile: bool = False,
     trace: bool = False,
     **unknown: Any,
@@ -87,7 +90,8 @@ def simulate(
     progress : bool
         Show a progress bar.
     checkpoint : path, optional
-        Save what has been computed to this file every half minute and at the end.
+        Save what has been computed to this file every half minute and at the end. If that fails, a warning
+        (`CheckpointFailed`) says so, and the simulation goes on.
     profile : bool
         Find out where the time goes: ``sol.profile`` is a table of it.
     trace : bool
@@ -129,8 +133,7 @@ def simulate(
     first = positive("first_step", first_step)
     if not isinstance(max_steps, WHOLE) or max_steps < 1:
         raise OptionError(f"max_steps={max_steps!r} must be a positive whole number")
-    if checkpoint is not None and not isinstance(checkpoint, str | Path):
-        raise OptionError(f"checkpoint={checkpoint!r} must be a path")
+    saving = None if checkpoint is None else Checkpoint(checkpoint)
     clock = [time.perf_counter()]
     form = preparing(options.formulate, model)
     clock.append(time.perf_counter())
@@ -144,7 +147,7 @@ def simulate(
             tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=int(max_steps),
             events=as_events(events), sampling=sampling, dense_output=dense_output, trace=trace,
             bar=progress_bar(t0, t1) if progress else None,
-            checkpoint=Path(checkpoint) if checkpoint is not None else None,
+            checkpoint=saving,
         ),
         clock if profile else None,
     )  # fmt: skip

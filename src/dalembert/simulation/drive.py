@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 
+from dalembert.errors import SingularMatrix, StepSizeTooSmall, TooManySteps
+from dalembert.regularize.index import explained, judge_index, remedy
 from dalembert.simulation.events import EventHandler
 from dalembert.simulation.hybrid import Actions
 from dalembert.simulation.loop import Loop, beginning
@@ -33,10 +35,19 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
     )
     if clock is not None:
         clock.append(time.perf_counter())
+    index = None
+    if task.model.own_formulation is not None and initial.index is None:
+        method = type(task.options).__name__
+        index = judge_index(task.model, method, task.options.trusted_index, task.t0, initial.x, initial.x_dot)
     segments, recorder = Segments(task), Recorder(task)
     if clock is not None:
         clock.append(time.perf_counter())
         recorder.preparation = dict(zip(PREPARATION, np.diff(clock), strict=True))
         recorder.monitor = segments.current.stepper.watch()
     handler = EventHandler(task.events, Actions(task.events), recorder, task.t0, task.t1)
-    return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step)
+    try:
+        return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step)
+    except (StepSizeTooSmall, TooManySteps, SingularMatrix) as error:
+        if index is not None:  # the likeliest cause
+            error.args = (f"{error} {explained(task.model, index, task.t0)} {remedy(task.model)}", *error.args[1:])
+        raise

@@ -13,8 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import SimulationError
+from dalembert.locks import away
 from dalembert.model import Model
 from dalembert.model.event import Event
+from dalembert.model.functions import said
 from dalembert.model.namespace import explain_unknown
 
 
@@ -127,9 +129,10 @@ class Actions:
                 continue
             by = f"the action of event '{event.name}'"
             try:
-                answer = event.action(state.namespace())
+                with away():  # it may wait for another thread that simulates, too
+                    answer = event.action(state.namespace())
             except Exception as error:
-                raise SimulationError(f"{by} raised {type(error).__name__}: {error} at t = {state.t:.9g}") from error
+                raise SimulationError(f"{by} raised {said(error)} at t = {state.t:.9g}") from error
             if not isinstance(answer, Transition):
                 answer = Transition(values={} if answer is None else answer)
             state = state.changed(answer, by)

@@ -15,16 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import OptionError
+from dalembert.errors import OptionError, SimulationError
 from dalembert.kept import Slot
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VOCABULARY
 from dalembert.options import Options, require
 from dalembert.regularize.form import Form
 from dalembert.simulation.arguments import output_times
+from dalembert.solution.memory import in_words, memory
 
 #: output times of one run at most
 MOST_POINTS = 100_000_000
+#: of each point while a result is put together
+COPIES = 3
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -103,14 +106,20 @@ class Sampling:
         self.direction = 1.0 if t1 >= t0 else -1.0
         self.per_step, self.max_spacing = output.per_step, output.max_spacing
         self.times = None if output.times is None else output_times(output.times, t0, t1)
+        self.columns = None if output.components is None else _columns(output.components, form)
+        self._row = 8.0 * (1 + (form.n if self.columns is None else len(self.columns)))  # bytes of a point
         if output.points is not None:
-            self.times = np.linspace(t0, t1, output.points + 2) if t0 != t1 else np.array([t0])
+            self.times = _equidistant(t0, t1, output.points, self._row)
         if self.max_spacing is not None and abs(t1 - t0) > MOST_POINTS * self.max_spacing:
             raise OptionError(
                 f"max_spacing={self.max_spacing:g} would give more than {MOST_POINTS} points between {t0:g} and {t1:g}"
             )
-        self.columns = None if output.components is None else _columns(output.components, form)
+        if self.max_spacing is not None:
+            _must_fit(abs(t1 - t0) / self.max_spacing, self._row, f"max_spacing={self.max_spacing:g}")
+        if self.per_step is not None:
+            _must_fit(self.per_step, self._row, f"per_step={self.per_step}")
         self._next = 0
+        self._count = 0
 
     @property
     def everywhere(self) -> bool:
@@ -124,10 +133,25 @@ class Sampling:
         self._next = int(self.times[:1].tolist() == [self.t0])
         return self.times[: self._next]
 
+    def count(self, steps: int) -> None:
+        """So many steps more: raise if their output would be too much."""
+        if self.per_step is None:
+            return
+        self._count += steps * (self.per_step + 1)
+        size = COPIES * self._count * self._row
+        if self._count > MOST_POINTS or size > memory():
+            raise SimulationError(
+                f"Output(per_step={self.per_step}) asks for {self._count} points so far, which would take "
+                f"{in_words(size)}: the most is {MOST_POINTS}, and what fits into the memory. Ask for fewer points, or "
+                "keep fewer components"
+            )
+
     def within(self, t: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Output times in new steps, which end at t and have size h; also the numbers of the steps, and s there."""
         if self.times is not None:
-            last = int(np.searchsorted(self.times * self.direction, t[-1] * self.direction, side="right"))
+            ahead = self.times[self._next :]
+            along = ahead if self.direction > 0 else -ahead
+            last = self._next + int(np.searchsorted(along, t[-1] * self.direction, side="right"))
             times = self.times[self._next : last]
             self._next = last
             step = np.searchsorted(t * self.direction, times * self.direction, side="left")
@@ -154,6 +178,15 @@ class Sampling:
         """The kept columns of an array of states."""
         return x if self.columns is None else x[..., self.columns]
 
+    def not_kept(self, form: Form) -> dict[str, tuple[str, ...]] | None:
+        """Names of the components that are left out, by kind; None if nothing is."""
+        if self.columns is None:
+            return None
+        kept = set(self.columns.tolist())
+        parts = {kind: part for kind, part in form.slices.items() if VOCABULARY[kind].visible}
+        left_out = {k: [i for i in range(*part.indices(form.n)) if i not in kept] for k, part in parts.items()}
+        return {kind: tuple(form.variables[i] for i in places) for kind, places in left_out.items() if places}
+
     def layout(self, form: Form) -> tuple[dict[str, slice], dict[str, tuple[str, ...]]]:
         """Where each vector stands in what is kept, and its names."""
         if self.columns is None:
@@ -162,10 +195,11 @@ class Sampling:
 
     def _layout(self, form: Form) -> tuple[dict[str, slice], dict[str, tuple[str, ...]]]:
         slices, names = {}, {}
+        kept = None if self.columns is None else set(self.columns.tolist())
         for kind, part in form.slices.items():
             columns = range(*part.indices(form.n))
-            if self.columns is not None:
-                columns = [i for i in columns if i in set(self.columns.tolist())]
+            if kept is not None:
+                columns = [i for i in columns if i in kept]
                 if not columns:
                     continue
                 first = int(np.searchsorted(self.columns, columns[0]))
@@ -173,6 +207,29 @@ class Sampling:
             slices[kind] = part
             names[kind] = tuple(form.variables[i] for i in columns)
         return slices, names
+
+
+def _must_fit(points: float, row: float, asked: str) -> None:
+    """Raise OptionError if so many points cannot be held."""
+    if COPIES * points * row > memory():
+        raise _too_much(points, row, asked)
+
+
+def _too_much(points: float, row: float, asked: str) -> OptionError:
+    return OptionError(
+        f"Output({asked}) would take {in_words(COPIES * points * row)}, and there are {in_words(memory())} of memory: "
+        "ask for fewer points, or keep fewer components"
+    )
+
+
+def _equidistant(t0: float, t1: float, points: int, row: float) -> np.ndarray:
+    """Times between two ends, and both."""
+    asked = f"points={points}"
+    _must_fit(points, row, asked)
+    try:
+        return np.linspace(t0, t1, points + 2) if t0 != t1 else np.array([t0])
+    except MemoryError:
+        raise _too_much(points, row, asked) from None
 
 
 def _columns(components: tuple[str, ...], form: Form) -> np.ndarray:

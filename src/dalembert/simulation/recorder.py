@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.errors import SimulationError
 from dalembert.regularize import InitialValues
 from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
@@ -18,8 +19,6 @@ from dalembert.solvers.status import ATTEMPT
 if TYPE_CHECKING:
     from dalembert.compile.monitor import Monitor
 
-#: seconds between two checkpoints
-CHECKPOINT_EVERY = 30.0
 NO_ATTEMPTS = np.zeros((0, len(ATTEMPT)))
 
 
@@ -50,7 +49,9 @@ class Recorder:
         self.initial = initial
         self._enter(segment, self.t0)
         self.reached, self.x, self._start_x = self.t0, x, x.copy()
-        self._begun = self._last_save = time.perf_counter()
+        self._begun = time.perf_counter()
+        if self.checkpoint is not None:
+            self.checkpoint.wait()
         if self.monitor is not None:
             self.monitor.begin()
         if not self.dense:
@@ -64,6 +65,7 @@ class Recorder:
         if not len(t):
             return
         t[-1] = self.shown.get(float(t[-1]), t[-1])
+        self.sampling.count(len(t))
         self._add(t, h, c)
         self.x, self.reached = c[-1, 0], float(t[-1])
         self.steps += len(t)
@@ -78,13 +80,19 @@ class Recorder:
         if self.dense:
             self._chunks.append((t, h, c))
             return
-        # only the requested times are kept
-        wanted, step, s = self.sampling.within(t, h)
-        if len(wanted):
+        try:  # only the requested times are kept
+            wanted, step, s = self.sampling.within(t, h)
+            if not len(wanted):
+                return
             x = c[step, -1]
             for k in range(c.shape[1] - 2, -1, -1):
                 x = x * s[:, None] + c[step, k]
-            self._points.append((wanted, x))
+        except MemoryError:
+            raise SimulationError(
+                f"the memory is full: after t = {self.reached:.9g} there is no room for the output that is asked for. "
+                "Ask for fewer points, or keep fewer components (Output)"
+            ) from None
+        self._points.append((wanted, x))
 
     def tried(self, rows: np.ndarray | None) -> None:
         """Steps that were tried in the current segment, as `Stepper.take_trace` gives them."""
@@ -129,9 +137,9 @@ class Recorder:
         """Progress bar and checkpoint."""
         if self.bar is not None:
             self.bar(self.reached)
-        if self.checkpoint is not None and time.perf_counter() - self._last_save > CHECKPOINT_EVERY:
-            self.solution("running", f"checkpoint at t = {self.reached:.9g}").save(self.checkpoint)
-            self._last_save = time.perf_counter()
+        if self.checkpoint is not None and self.checkpoint.due:
+            message = f"checkpoint at t = {self.reached:.9g}"
+            self.checkpoint.save(lambda: self.solution("running", message))
 
     # -- the result ------------------------------------------------------------------------------------------------
 
@@ -148,7 +156,7 @@ class Recorder:
             return Solution(**self._content(status, message, statistics, measured))
         solution = Solution.later(lambda: self._content(status, message, statistics, measured))
         if self.checkpoint is not None:
-            solution.save(self.checkpoint)
+            self.checkpoint.save(lambda: solution, last=True)
         return solution
 
     def _content(
@@ -163,7 +171,7 @@ class Recorder:
             trajectory=trajectory, stats=statistics,
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
             parameters=lambda: self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
-            partial=sampling.columns is not None, segments=self._segments, profile=measured,
+            not_kept=sampling.not_kept(self.form), segments=self._segments, profile=measured,
             trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
         )  # fmt: skip
 

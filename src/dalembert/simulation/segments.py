@@ -19,7 +19,7 @@ from dalembert.model.restricted import restricted
 from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
 from dalembert.regularize.impulse import across_kink, after_impact
-from dalembert.regularize.initial import OCCASION, warn_of_change
+from dalembert.regularize.judgement import OCCASION, warn_of_change
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.task import Task
 from dalembert.solvers.method import RunSpec, Stepper
@@ -81,7 +81,7 @@ class Segment:
         """x and x' at t after an action; velocities that constraints do not allow change by an impulse."""
         if self.model.mechanical:
             given, v = vectors["v"], after_impact(self.model, t, vectors)
-            warn_of_change(self.model.names("v"), given, v, "velocity", t, occasion)
+            warn_of_change(self.model.names("v"), given, v, "the constraints on velocity level", t, occasion)
             vectors = {**vectors, "v": v}
         return self.consistent(t, vectors, "correct", occasion)
 

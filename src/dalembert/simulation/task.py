@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dalembert.model import Model
 from dalembert.model.event import Event
 from dalembert.regularize.form import Form
+from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.output import Sampling
 from dalembert.solvers.method import MethodOptions, Tolerances
 
@@ -34,4 +34,4 @@ class Task:
     dense_output: bool
     trace: bool
     bar: Callable[[float], None] | None
-    checkpoint: Path | None
+    checkpoint: Checkpoint | None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, OptionError
+from dalembert.errors import DalembertError, OptionError, SimulationError
+from dalembert.locks import renewed
 from dalembert.model import Model
 from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
 from dalembert.solution.events import EventLog
@@ -32,7 +33,7 @@ NEEDED = {level: FUNCTIONS[function].reads for level, function in RESIDUALS.item
 #: the vectors whose equations are the rows of a residual, where constraints can be released
 ROWS = {"position": ("s", "lam"), "velocity": ("lam", "mu"), "acceleration": ("lam", "mu")}
 
-_COMPLETING = threading.RLock()
+_COMPLETING = renewed(threading.RLock())
 
 
 class Solution(StateView):
@@ -65,8 +66,8 @@ class Solution(StateView):
         Times asked for in place of the accepted steps.
     initial : mapping, optional
         Start values by kind.
-    partial : bool
-        Whether only some components were kept.
+    not_kept : mapping of kinds to names, optional
+        Components that are missing, if only some were kept.
     profile : Profile, optional
         Where the time went; ``simulate(..., profile=True)`` asks for it.
     segments : sequence of SegmentInfo, optional
@@ -105,7 +106,7 @@ class Solution(StateView):
         parameters: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
         t_eval: np.ndarray | None = None,
         initial: Mapping[str, Any] | None = None,
-        partial: bool = False,
+        not_kept: Mapping[str, tuple[str, ...]] | None = None,
         profile: Profile | None = None,
         segments: Sequence[SegmentInfo] = (),
         trace: Trace | None = None,
@@ -119,7 +120,7 @@ class Solution(StateView):
         self.segments = tuple(segments) or (SegmentInfo(trajectory.interval[0]),)
         self._direction = -1.0 if trajectory.interval[1] < trajectory.interval[0] else 1.0
         self._numbers = self._segment_at(t, repeated=t_eval is None)
-        super().__init__(t, x, slices, names, partial, self._discrete_at(self._numbers))
+        super().__init__(t, x, slices, names, not_kept, self._discrete_at(self._numbers))
         self.model = model
         self.method = method
         self.formulation = formulation
@@ -156,7 +157,13 @@ class Solution(StateView):
         with _COMPLETING:
             content = self.__dict__.get("_content")
             if content is not None:
-                self.__init__(**content())
+                try:
+                    self.__init__(**content())
+                except MemoryError:
+                    raise SimulationError(
+                        "this result does not fit into the memory: ask for fewer points (t_eval=, with "
+                        "dense_output=False), or keep fewer components (Output)"
+                    ) from None
                 del self.__dict__["_content"]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -176,7 +183,7 @@ class Solution(StateView):
         time = float(t) if np.ndim(t) == 0 else np.asarray(t, float)
         discrete = self._discrete_at(self._segment_at(np.ravel(time)))
         discrete = {name: np.reshape(values, np.shape(time))[()] for name, values in discrete.items()}
-        return StateView(time, x, self._slices, self._names, self.partial, discrete)
+        return StateView(time, x, self._slices, self._names, self.not_kept, discrete)
 
     def _segment_at(self, t: np.ndarray, *, repeated: bool = False) -> np.ndarray | None:
         """Numbers of segments; None if there is nothing to tell apart."""
@@ -273,7 +280,7 @@ class Solution(StateView):
             if missing or kind not in self._slices:
                 values[kind] = np.full((len(names), len(self.t)), np.nan)
             else:
-                values[kind] = np.ascontiguousarray(self.x[:, self._slices[kind]].T)
+                values[kind] = np.ascontiguousarray(self._x[:, self._slices[kind]].T)
         return values
 
     # -- export ----------------------------------------------------------------------------------------------------
@@ -310,14 +317,17 @@ class Solution(StateView):
         return plot(self, names, ax, against)
 
     def save(self, path: str | PathLike) -> Path:
-        """Write everything but the model to an HDF5 file; a file of this name is replaced in one go, or not at all."""
+        """Write everything but the model to an HDF5 file; a file of this name is replaced in one go, or not at all.
+
+        Links are followed; devices, pipes and the like are refused. `FileError` says why a file cannot be written.
+        """
         from dalembert.solution.storage import save
 
         return save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike, model: Model | None = None) -> Solution:
-        """Read a result written by `save`.
+        """Read a result written by `save`; `FileError` if a single bit of the file is not as it was written.
 
         Parameters
         ----------

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.errors import ModelError, NotKept
+from dalembert.kept import computed
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VISIBLE
 
@@ -16,7 +16,8 @@ class StateView:
     """The state at one time (1-D arrays) or at N times (arrays with N rows).
 
     Attributes are `t`, the vectors `p, v, r, w, s, lam, mu`, and `x`, the whole state as the method integrated it (for
-    a `QuasiLinearDAE` its unknowns, and the only vector). Items are the variables by name.
+    a `QuasiLinearDAE` its unknowns, and the only vector). Items are the variables by name. A vector of which only some
+    components were kept raises `NotKept`; x of a mechanical model then has a column for each of `names`.
 
     Parameters
     ----------
@@ -25,8 +26,8 @@ class StateView:
     slices : mapping of kinds to slices
         Where each vector stands in x.
     names : mapping of kinds to names
-    partial : bool
-        Whether components are missing.
+    not_kept : mapping of kinds to names, optional
+        Components that are missing, if only some were kept.
     discrete : mapping of names to values, optional
         Of the discrete variables, which are no part of x.
 
@@ -46,17 +47,17 @@ class StateView:
         x: np.ndarray,
         slices: Mapping[str, slice],
         names: Mapping[str, tuple[str, ...]],
-        partial: bool = False,
+        not_kept: Mapping[str, tuple[str, ...]] | None = None,
         discrete: Mapping[str, np.ndarray | float] | None = None,
     ):
-        self.partial = partial
+        self.not_kept = None if not_kept is None else {kind: tuple(ns) for kind, ns in not_kept.items()}
         self._discrete = dict(discrete or {})
         self.t = t
-        self.x = x
+        self._x = x
         self._slices = dict(slices)
         self._names = {kind: tuple(ns) for kind, ns in names.items()}
 
-    @cached_property
+    @computed
     def _columns(self) -> dict[str, int]:
         """Where each variable stands in x."""
         return {
@@ -69,9 +70,34 @@ class StateView:
     def _vector(self, kind: str) -> np.ndarray:
         if "x" in self._slices:
             raise AttributeError(f"the model is no EquationsOfMotion: it has no '{kind}'; its unknowns are in x")
-        if self.partial and kind not in self._slices:
-            raise AttributeError(f"{kind} was not kept: name it in Output(components=...)")
-        return self.x[..., self._slices.get(kind, slice(0, 0))]
+        self._must_be_whole(kind)
+        return self._x[..., self._slices.get(kind, slice(0, 0))]
+
+    def _must_be_whole(self, kind: str) -> None:
+        """Columns that have moved up would be taken for others."""
+        missing = (self.not_kept or {}).get(kind)
+        if not missing:
+            return
+        kept = self._names.get(kind, ())
+        if not kept:
+            raise NotKept(f"{kind} was not kept: name it in Output(components=...)")
+        shown, absent = (f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''}" for names in (kept, missing))
+        raise NotKept(
+            f"{kind} was not kept as a whole: Output(components=...) kept {shown}, but not {absent}. Take what there "
+            f"is by name, [{kept[0]!r}], or name {kind!r} in Output(components=...)"
+        )
+
+    @property
+    def partial(self) -> bool:
+        """Whether only some components were kept."""
+        return self.not_kept is not None
+
+    @property
+    def x(self) -> np.ndarray:
+        """The whole state, or of a mechanical model all that was kept of it."""
+        if "x" in self._slices:
+            self._must_be_whole("x")
+        return self._x
 
     @property
     def p(self) -> np.ndarray:
@@ -126,7 +152,7 @@ class StateView:
             return self._discrete[name]
         if name not in self._columns:
             raise ModelError(explain_unknown(name, self.names))
-        column = self.x[..., self._columns[name]]
+        column = self._x[..., self._columns[name]]
         return column if column.ndim else float(column)
 
     def to_dict(self) -> dict[str, np.ndarray | float]:

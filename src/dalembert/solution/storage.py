@@ -1,16 +1,12 @@
-"""Result files (HDF5).
+"""Results as files: everything but the model becomes a description and arrays, which `container` writes, and back.
 
-Attributes of the root tell the format and its version; the groups are `names`, `slices`, `trajectory`, `stats`,
-`events`, `parameters`, `initial`, `segments` and, if there are such, `profile` and `trace`. Names given by users never
-become HDF5 names, in which '/' and '.' are special: such mappings are numbered datasets with the name as an attribute.
+What comes back has been checked piece by piece: a file may have been forged, and its checksum with it. It can then hold
+other numbers, but nothing that would be carried out, or that the classes of results could not stand.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
-import os
-import uuid
+import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -18,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, ModelError
+from dalembert.errors import DalembertError, FileError, ModelError, OptionError
 from dalembert.model import Model
 from dalembert.model.vocabulary import VOCABULARY, Role
+from dalembert.solution import container
 from dalembert.solution.events import EventLog, Occurrence
+from dalembert.solution.files import as_path
 from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo
 from dalembert.solution.statistics import Statistics
@@ -29,78 +27,53 @@ from dalembert.solution.trace import Trace
 from dalembert.solution.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    import h5py
-
     from dalembert.solution.solution import Solution
 
-FORMAT = "dalembert solution"
-#: raised whenever an older version of this module could not read the file correctly
-FORMAT_VERSION = 1
 TEXTS = ("method", "formulation", "status", "message")
+STEPS = ("start_x", "t", "h", "coefficients", "restarts", "restart_x")
+#: what a description that nobody of us wrote may lead to
+UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 
 def save(sol: Solution, path: str | PathLike) -> Path:
-    """Write to a temporary file beside `path`, then rename it."""
-    import h5py
-
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise DalembertError(f"cannot save to '{path}': the folder '{path.parent}' does not exist")
-    if path.is_dir():
-        raise DalembertError(f"cannot save to '{path}': it is a folder; give the name of a file, e.g. 'run.h5'")
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with h5py.File(temporary, "w") as file:
-            _write(sol, file)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise DalembertError(f"cannot save to '{path}': {error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write a result, or leave an old file of this name as it is."""
+    path = as_path(path)
+    writer = Writer()
+    description = writer.describe(sol)
+    labels = {f"names/{kind}": names for kind, names in sol._names.items()}
+    container.write(path, description, writer.arrays, labels)
     return path
 
 
 def load(cls: type[Solution], path: str | PathLike, model: Model | None) -> Solution:
     """Read a file and, if a model is given, put it and the result together."""
-    import h5py
-
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file '{path}'")
-    no_result = f"'{path}' is not a result file of dalembert"
+    if model is not None and not isinstance(model, Model):
+        raise OptionError(f"model= must be a model or None, not {type(model).__name__}")
+    path = as_path(path)
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise DalembertError(f"{no_result}: {error}") from error
-    with file:
-        if file.attrs.get("format") != FORMAT:
-            raise DalembertError(f"{no_result}: it is an HDF5 file of another kind")
-        version = int(file.attrs["format_version"])
-        if version > FORMAT_VERSION:
-            raise DalembertError(
-                f"'{path}' has format version {version}, written by dalembert {file.attrs['dalembert_version']}; this "
-                f"dalembert reads versions up to {FORMAT_VERSION}. Install a newer one: pip install --upgrade dalembert"
-            )
-        try:
-            content = _read(file)
-        except (KeyError, ValueError, OSError) as error:
-            raise DalembertError(f"the result file '{path}' is damaged: {error}") from error
+        arguments = Reader(container.Content(path)).arguments()
+        solution = cls(model=None, **arguments)
+    except FileError:
+        raise
+    except (DalembertError, *UNFIT) as error:
+        raise container.damaged(path, f"it does not describe a result ({type(error).__name__}: {error})") from error
     if model is not None:
-        model = _matching(model, content, path)
-    return cls(model=model, **content)
+        solution.model = _matching(model, arguments, path)
+    return solution
 
 
-def _matching(model: Model, content: Mapping[str, Any], path: Path) -> Model:
+def _matching(model: Model, arguments: Mapping[str, Any], path: Path) -> Model:
     """The model with the parameters of the result, if the names of all variables agree."""
-    saved, kinds = content["names"], model.graph.vectors
+    saved, not_kept, kinds = arguments["names"], arguments["not_kept"] or {}, model.graph.vectors
     faults = []
-    for kind in dict.fromkeys((*kinds, *saved)):
+    for kind in dict.fromkeys((*kinds, *saved, *not_kept)):
         word = VOCABULARY.get(kind)
         if word is not None and not word.visible:
             continue
         theirs, ours = tuple(saved.get(kind, ())), model.names(kind)
-        if content["partial"] and set(theirs) <= set(ours):
-            continue
+        if not_kept.get(kind):
+            rest = set(not_kept[kind])
+            theirs = tuple(n for n in ours if n in rest or n in theirs) if {*theirs, *rest} == set(ours) else theirs
         # a method may do without multipliers
         if theirs != ours and (theirs or word is None or word.role is not Role.MULTIPLIER):
             faults.append(
@@ -108,166 +81,220 @@ def _matching(model: Model, content: Mapping[str, Any], path: Path) -> Model:
             )
     if faults:
         raise ModelError(f"'{path}' does not belong to model '{model.name}'", faults)
-    return model.replace(parameters=content["parameters"])
+    return model.replace(parameters=arguments["parameters"])
 
 
-def _write(sol: Solution, file: h5py.File) -> None:
-    file.attrs["format"] = FORMAT
-    file.attrs["format_version"] = FORMAT_VERSION
-    file.attrs["dalembert_version"] = _package_version()
-    file.attrs["partial"] = sol.partial
-    for text in TEXTS:
-        file[text] = getattr(sol, text)
-    for kind, names in sol._names.items():
-        _write_texts(file, f"names/{kind}", names)
-    for kind, columns in sol._slices.items():
-        file[f"slices/{kind}"] = np.array([columns.start, columns.stop])
-    _write_mapping(file.create_group("stats"), sol.stats.to_dict())
-    _write_mapping(file.create_group("parameters"), sol.parameters)
-    _write_mapping(file.create_group("initial"), sol.initial)
-    if sol.t_eval is not None:
-        file["t_eval"] = sol.t_eval
-    _write_trajectory(file.create_group("trajectory"), sol.trajectory)
-    _write_events(file.create_group("events"), sol.events)
-    _write_segments(file.create_group("segments"), sol.segments)
-    if sol.profile is not None:
-        _write_profile(file.create_group("profile"), sol.profile)
-    if sol.trace is not None:
-        _write_trace(file.create_group("trace"), sol.trace)
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def _write_profile(group: h5py.Group, profile: Profile) -> None:
-    for name, part in (("entries", profile), ("phases", profile.phases), ("preparation", profile.preparation)):
-        _write_mapping(group.create_group(name), {key: np.array(value, float) for key, value in part.items()})
+class Writer:
+    """Turns a result into what JSON can hold, and arrays by their HDF5 paths."""
+
+    def __init__(self):
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def describe(self, sol: Solution) -> dict[str, Any]:
+        return {
+            **{text: getattr(sol, text) for text in TEXTS},
+            "names": sol._names,
+            "slices": {kind: [columns.start, columns.stop] for kind, columns in sol._slices.items()},
+            "not_kept": sol.not_kept,
+            "stats": sol.stats.to_dict(),
+            "parameters": self._mapping("parameters", sol.parameters),
+            "initial": self._mapping("initial", sol.initial),
+            "t_eval": None if sol.t_eval is None else self._array("t_eval", sol.t_eval),
+            "trajectory": self._trajectory(sol.trajectory),
+            "events": self._events(sol.events),
+            "segments": self._segments(sol.segments),
+            "profile": None if sol.profile is None else self._profile(sol.profile),
+            "trace": None if sol.trace is None else self._trace(sol.trace),
+        }
+
+    def _array(self, path: str, array: Any) -> container.Reference:
+        self.arrays[path] = np.asarray(array)
+        return container.Reference(path)
+
+    def _mapping(self, where: str, mapping: Mapping[str, Any]) -> dict[str, Any]:
+        """Names given by users never become HDF5 names, in which '/' and '.' are special."""
+        values = {}
+        for i, (name, value) in enumerate(mapping.items()):
+            if isinstance(value, np.generic):
+                value = value.item()
+            if not isinstance(value, bool | int | float | str):
+                try:
+                    array = np.asarray(value)
+                except ValueError:  # sequences of unequal length
+                    array = np.asarray(None)
+                if array.dtype.newbyteorder("<").str not in container.TYPES:
+                    raise DalembertError(f"{where}: '{name}' = {value!r} cannot be saved; numbers, arrays, texts can")
+                value = self._array(f"{where}/{i:06d}", array)
+            values[name] = value
+        return values
+
+    def _trajectory(self, trajectory: Trajectory) -> dict[str, Any]:
+        if trajectory.dense:
+            steps = {name: self._array(f"trajectory/{name}", getattr(trajectory, name)) for name in STEPS}
+            return {"dense": True, "start_t": trajectory.start_t, **steps}
+        t, x = (self._array(f"trajectory/{name}", a) for name, a in zip("tx", trajectory.points(), strict=True))
+        return {"dense": False, "interval": trajectory.interval, "t": t, "x": x}
+
+    def _events(self, events: EventLog) -> dict[str, Any]:
+        whole = {
+            "name": [events.names.index(event.name) for event in events],
+            "number": [event.number for event in events],
+            "direction": [event.direction for event in events],
+        }
+        state = {}
+        for kind in dict.fromkeys(kind for event in events for kind in event.state):
+            # all values in a row; −1 marks an occurrence without this vector
+            vectors = [event.state.get(kind) for event in events]
+            length = np.array([-1 if vector is None else len(vector) for vector in vectors], np.int64)
+            values = np.concatenate([np.zeros(0), *(v for v in vectors if v is not None)])
+            state[kind] = {
+                "length": self._array(f"events/state/{kind}/length", length),
+                "values": self._array(f"events/state/{kind}/values", values),
+            }
+        return {
+            "names": events.names,
+            "t": self._array("events/t", events.t),
+            **{key: self._array(f"events/{key}", np.array(numbers, np.int64)) for key, numbers in whole.items()},
+            "state": state,
+        }
+
+    def _segments(self, segments: Sequence[SegmentInfo]) -> dict[str, Any]:
+        names = tuple(segments[0].discrete)
+        values = np.array([[segment.discrete[name] for name in names] for segment in segments], float)
+        return {
+            "t": self._array("segments/t", [segment.t for segment in segments]),
+            "names": names,
+            "values": self._array("segments/values", values.reshape(len(segments), len(names))),
+            "active": [segment.active for segment in segments],  # names, or None: all
+        }
+
+    def _profile(self, profile: Profile) -> dict[str, Any]:
+        return {"entries": dict(profile), "phases": profile.phases, "preparation": profile.preparation}
+
+    def _trace(self, trace: Trace) -> dict[str, Any]:
+        return {"rows": self._array("trace/rows", trace.rows), "variables": trace.variables}
 
 
-def _read_profile(group: h5py.Group) -> Profile:
-    return Profile(*(_read_mapping(group[name]) for name in ("entries", "phases", "preparation")))
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _write_segments(group: h5py.Group, segments: Sequence[SegmentInfo]) -> None:
-    group["t"] = np.array([segment.t for segment in segments])
-    discrete = tuple(segments[0].discrete)
-    _write_texts(group, "names", discrete)
-    group["values"] = np.array([[segment.discrete[name] for name in discrete] for segment in segments])
-    _write_texts(group, "active", tuple(json.dumps(segment.active) for segment in segments))  # names, or null: all
+class Reader:
+    """The inverse of `Writer`; raises one of `UNFIT` or an error of ours if something does not fit."""
+
+    def __init__(self, content: container.Content):
+        self._content = content
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of a `Solution`, without the model."""
+        d = self._content.description
+        trajectory = self._trajectory(d["trajectory"])
+        names = {kind: _texts(texts) for kind, texts in d["names"].items()}
+        slices = {kind: slice(*map(_whole, ends)) for kind, ends in d["slices"].items()}
+        for kind, part in slices.items():
+            used = part.start + len(names.get(kind, ()))
+            if not (0 <= part.start <= part.stop <= trajectory.n and used <= trajectory.n):
+                raise ValueError(f"{kind} lies outside of the state")
+        return {
+            **{text: _text(d[text]) for text in TEXTS},
+            "names": names,
+            "slices": slices,
+            "not_kept": None if d["not_kept"] is None else {k: _texts(texts) for k, texts in d["not_kept"].items()},
+            "stats": Statistics.from_dict({name: _number(value) for name, value in d["stats"].items()}),
+            "parameters": self._mapping(d["parameters"]),
+            "initial": self._mapping(d["initial"]),
+            "t_eval": None if d["t_eval"] is None else self._array(d["t_eval"], 1),
+            "trajectory": trajectory,
+            "events": self._events(d["events"]),
+            "segments": self._segments(d["segments"]),
+            "profile": None if d["profile"] is None else self._profile(d["profile"]),
+            "trace": None if d["trace"] is None else self._trace(d["trace"]),
+        }
+
+    def _array(self, reference: Any, dimensions: int, kind: str = "f") -> np.ndarray:
+        array = self._content.array(reference)
+        if array.ndim != dimensions or array.dtype != {"f": np.float64, "i": np.int64}[kind]:
+            raise ValueError(f"'{reference['dataset']}' has shape {array.shape} and type {array.dtype}")
+        return array
+
+    def _mapping(self, mapping: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self._value(value) for name, value in mapping.items()}
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, bool | int | float | str):
+            return value
+        array = self._content.array(value)
+        return array.copy() if array.ndim else array.item()
+
+    def _trajectory(self, d: Mapping[str, Any]) -> Trajectory:
+        if d["dense"] is True:
+            dimensions = {"coefficients": 3, "restart_x": 2}
+            steps = {
+                name: self._array(d[name], dimensions.get(name, 1), "i" if name == "restarts" else "f")
+                for name in STEPS
+            }
+            return Trajectory(_number(d["start_t"]), **steps)
+        first, last = (_number(t) for t in d["interval"])
+        return Trajectory.from_points(self._array(d["t"], 1), self._array(d["x"], 2), interval=(first, last))
+
+    def _events(self, d: Mapping[str, Any]) -> EventLog:
+        names, t = _texts(d["names"]), self._array(d["t"], 1)
+        name, number, direction = (self._array(d[key], 1, "i").tolist() for key in ("name", "number", "direction"))
+        states: list[dict[str, np.ndarray]] = [{} for _ in t]
+        if not all(0 <= k < len(names) for k in name):
+            raise ValueError("an event has no name")
+        for kind, entry in d["state"].items():
+            lengths, values, start = self._array(entry["length"], 1, "i").tolist(), self._array(entry["values"], 1), 0
+            if any(length < -1 for length in lengths) or sum(n for n in lengths if n > 0) != len(values):
+                raise ValueError(f"{kind} of events does not fit together")
+            for state, length in zip(states, lengths, strict=True):
+                if length >= 0:
+                    state[kind] = values[start : start + length].copy()
+                    start += length
+        rows = zip(t.tolist(), name, number, direction, states, strict=True)
+        return EventLog((Occurrence(at, names[k], n, sign, state) for at, k, n, sign, state in rows), names)
+
+    def _segments(self, d: Mapping[str, Any]) -> list[SegmentInfo]:
+        names, active = _texts(d["names"]), d["active"]
+        t, values = self._array(d["t"], 1).tolist(), self._array(d["values"], 2)
+        if values.shape != (len(t), len(names)) or len(active) != len(t) or not t:
+            raise ValueError("the segments do not fit together")
+        return [
+            SegmentInfo(at, None if held is None else _texts(held), dict(zip(names, row, strict=True)))
+            for at, held, row in zip(t, active, values.tolist(), strict=True)
+        ]
+
+    def _profile(self, d: Mapping[str, Any]) -> Profile:
+        parts = [{name: tuple(map(_number, spent)) for name, spent in d[key].items()} for key in ("entries", "phases")]
+        return Profile(*parts, {name: _number(seconds) for name, seconds in d["preparation"].items()})
+
+    def _trace(self, d: Mapping[str, Any]) -> Trace:
+        trace = Trace(self._array(d["rows"], 2), _texts(d["variables"]))
+        trace.check()
+        return trace
 
 
-def _read_segments(group: h5py.Group) -> list[SegmentInfo]:
-    names = _read_texts(group["names"])
-    segments = []
-    for t, values, text in zip(group["t"][()], group["values"][()], _read_texts(group["active"]), strict=True):
-        active = json.loads(text)
-        active = None if active is None else tuple(active)
-        segments.append(SegmentInfo(float(t), active, dict(zip(names, map(float, values), strict=True))))
-    return segments
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.50} is no text")
+    return value
 
 
-def _write_trace(group: h5py.Group, trace: Trace) -> None:
-    group["rows"] = trace.rows
-    _write_texts(group, "variables", trace.variables)
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise TypeError(f"{values!r:.50} is no list of texts")
+    return tuple(_text(value) for value in values)
 
 
-def _read_trace(group: h5py.Group) -> Trace:
-    return Trace(group["rows"][()], _read_texts(group["variables"]))
+def _number(value: Any) -> int | float:
+    if type(value) not in (int, float) or (type(value) is int and not math.isfinite(float(value))):
+        raise TypeError(f"{value!r:.50} is no number")
+    return value
 
 
-def _read(file: h5py.File) -> dict[str, Any]:
-    return {
-        **{text: file[text].asstr()[()] for text in TEXTS},
-        "names": {kind: _read_texts(node) for kind, node in file.get("names", {}).items()},
-        "slices": {kind: slice(*node[()].tolist()) for kind, node in file.get("slices", {}).items()},
-        "stats": Statistics.from_dict(_read_mapping(file["stats"])),
-        "parameters": _read_mapping(file["parameters"]),
-        "initial": _read_mapping(file["initial"]),
-        "t_eval": file["t_eval"][()] if "t_eval" in file else None,
-        "trajectory": _read_trajectory(file["trajectory"]),
-        "events": _read_events(file["events"]),
-        "partial": bool(file.attrs.get("partial", False)),
-        "profile": _read_profile(file["profile"]) if "profile" in file else None,
-        "segments": _read_segments(file["segments"]) if "segments" in file else (),
-        "trace": _read_trace(file["trace"]) if "trace" in file else None,
-    }
-
-
-def _write_trajectory(group: h5py.Group, trajectory: Trajectory) -> None:
-    group.attrs["dense"] = trajectory.dense
-    if not trajectory.dense:
-        group["interval"] = np.array(trajectory.interval)
-        group["t"], group["x"] = trajectory.points()
-        return
-    for name in ("start_t", "start_x", "t", "h", "coefficients", "restarts", "restart_x"):
-        group[name] = getattr(trajectory, name)
-
-
-def _read_trajectory(group: h5py.Group) -> Trajectory:
-    content = {name: node[()] for name, node in group.items()}
-    return Trajectory(**content) if group.attrs["dense"] else Trajectory.from_points(**content)
-
-
-def _write_events(group: h5py.Group, events: EventLog) -> None:
-    _write_texts(group, "names", events.names)
-    group["name"] = np.array([events.names.index(event.name) for event in events], int)
-    group["t"] = events.t
-    group["number"] = np.array([event.number for event in events], int)
-    group["direction"] = np.array([event.direction for event in events], int)
-    for kind in dict.fromkeys(kind for event in events for kind in event.state):
-        # all values in a row; −1 marks an occurrence without this vector
-        vectors = [event.state.get(kind) for event in events]
-        group[f"state/{kind}/length"] = np.array([-1 if vector is None else len(vector) for vector in vectors])
-        group[f"state/{kind}/values"] = np.concatenate([np.zeros(0), *(v for v in vectors if v is not None)])
-
-
-def _read_events(group: h5py.Group) -> EventLog:
-    names = _read_texts(group["names"])
-    t, name, number, direction = (group[key][()] for key in ("t", "name", "number", "direction"))
-    states: list[dict[str, np.ndarray]] = [{} for _ in t]
-    for kind, node in group.get("state", {}).items():
-        lengths, values = node["length"][()], node["values"][()]
-        start = 0
-        for state, length in zip(states, lengths, strict=True):
-            if length >= 0:
-                state[kind] = values[start : start + length].copy()
-                start += length
-    occurrences = (
-        Occurrence(float(t[i]), names[name[i]], int(number[i]), int(direction[i]), states[i]) for i in range(len(t))
-    )
-    return EventLog(occurrences, names)
-
-
-def _write_texts(group: h5py.Group, name: str, texts: tuple[str, ...]) -> None:
-    import h5py
-
-    # a dataset, as attributes are limited to 64 kB
-    group.create_dataset(name, data=np.array(texts, object), shape=(len(texts),), dtype=h5py.string_dtype())
-
-
-def _read_texts(node: h5py.Dataset) -> tuple[str, ...]:
-    return tuple(node.asstr()[()]) if len(node) else ()
-
-
-def _write_mapping(group: h5py.Group, mapping: Mapping[str, Any]) -> None:
-    for i, (name, value) in enumerate(mapping.items()):
-        try:
-            group[f"{i:06d}"] = value
-        except TypeError:
-            where = group.name.strip("/")
-            raise DalembertError(f"{where}: '{name}' = {value!r} cannot be saved; numbers, arrays, texts can") from None
-        group[f"{i:06d}"].attrs["name"] = name
-
-
-def _read_mapping(group: h5py.Group) -> dict[str, Any]:
-    import h5py
-
-    mapping = {}
-    for node in group.values():
-        value = node.asstr()[()] if h5py.check_string_dtype(node.dtype) else node[()]
-        mapping[node.attrs["name"]] = value.item() if isinstance(value, np.generic) else value
-    return mapping
-
-
-def _package_version() -> str:
-    try:
-        return importlib.metadata.version("dalembert")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r:.50} is no whole number")
+    return value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, OptionError
 from dalembert.solvers.status import ATTEMPT, BY_ERROR, FRESH_FACTORS, FRESH_JACOBIAN, Outcome
 
 if TYPE_CHECKING:
@@ -89,6 +89,16 @@ class Trace(Sequence[Attempt]):
     def __init__(self, rows: Any, variables: Sequence[str]):
         self.rows = np.asarray(rows, float).reshape(-1, len(ATTEMPT))
         self.variables = tuple(variables)
+
+    def check(self) -> None:
+        """Raise OptionError unless every row can be read: rows may come from a file."""
+        whole = self.rows[:, [ATTEMPT.index(name) for name in ("order", "outcome", "worst", "iterations", "fresh")]]
+        fits = np.abs(whole) < 2**31
+        if not fits.all() or not np.isin(self._codes, list(WORDS)).all():
+            raise OptionError("rows of a trace must have known outcomes, and whole numbers in their columns")
+        worst = self._column("worst")
+        if ((worst < -1) | (worst >= len(self.variables))).any():
+            raise OptionError(f"rows of a trace speak of more than its {len(self.variables)} variables")
 
     # -- columns ---------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from dalembert.errors import OptionError
 
 #: times this many units in the last place beyond the ends count as the ends
 SLACK = 8
+#: numbers computed at once
+PIECE = 4_000_000
 
 
 class Trajectory:
@@ -200,7 +202,14 @@ class Trajectory:
         return self._sampled(max(within, math.ceil(least / self.t.size)))
 
     def _polynomials(self, step: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Horner's scheme for many steps at once."""
+        """Horner's scheme for many steps at once; piece by piece where copies would fill the memory."""
+        rows = max(1, PIECE // max(1, self.n))
+        if len(step) > rows:
+            x = np.empty((len(step), self.n))
+            for first in range(0, len(step), rows):
+                part = slice(first, first + rows)
+                x[part] = self._polynomials(step[part], s[part])
+            return x
         degree = self.coefficients.shape[1] - 1
         x = self.coefficients[step, degree]
         for j in range(degree - 1, -1, -1):

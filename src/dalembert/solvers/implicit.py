@@ -134,8 +134,9 @@ class ImplicitStepper(KernelStepper):
         singular = self._singularity()
         if status == Status.SINGULAR or singular:
             culprit = singular or self._pivot()
+            taken = " (Geoms(algebraic='svd') takes those)" if self.model.mechanical else ""
             return SingularMatrix(
-                f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints, a "
+                f"the iteration matrix is singular at t = {t:.9g}: {culprit}. Look for redundant constraints{taken}, a "
                 "variable that no equation determines, or a singular configuration."
             )
         if self.state.why == Outcome.CANNOT_EVALUATE:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dalembert.kept import Pool, Slot
+from dalembert.kept import Pool, Slot, computed
 from dalembert.options import Options, one_of, require  # noqa: F401
 from dalembert.solvers.status import Count
 
@@ -30,7 +29,7 @@ class Tolerances:
     rtol: np.ndarray
     atol: np.ndarray
 
-    @cached_property
+    @computed
     def tightest(self) -> tuple[float, float]:
         """The smallest relative and the smallest absolute one."""
         return float(np.min(self.rtol)), float(np.min(self.atol))
@@ -160,6 +159,8 @@ class MethodOptions(Options):
     """Base of the options classes of methods."""
 
     initial_values: str
+    #: index of a DAE that is taken as it stands up to which the method is known to work
+    trusted_index = 1
 
     def formulate(self, model: Model) -> Form:
         """What this method integrates; raises ModelError if it cannot treat the model."""

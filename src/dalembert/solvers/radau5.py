@@ -56,6 +56,8 @@ class Radau5(RadauOptions):
     beta: float = 5.0
     linear_solver: LinearSolver = AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, or what the size asks for
 
+    trusted_index = 2
+
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)

@@ -21,6 +21,7 @@ from dalembert.kept import Pool, Slot
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.vocabulary import MECHANICAL
 from dalembert.regularize import InitialValues, consistent_initial_values
+from dalembert.regularize.initial_invariants import invariants_hold
 
 #: records of a model that are kept for further calls: one for each thread that asks at the same time
 SPARE = 8
@@ -52,7 +53,7 @@ def start_values(
     if initial_conditions is None and mode in _MODES:
         prepared = _prepared(model)
         found = prepared.solve(model, t0, given, mode, rtol, atol) if prepared is not None else None
-        if found is not None:
+        if found is not None and (mode == "trust" or invariants_hold(model, found.t, found.values, rtol, atol)):
             return found
     return consistent_initial_values(
         model, t0, mode=mode, initial_conditions=initial_conditions, rtol=rtol, atol=atol, **given
@@ -119,7 +120,7 @@ class Prepared:
                 return None
             try:
                 x[part] = value
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return None
             known |= bit
         t0 = float(t0)

@@ -13,7 +13,9 @@ from dalembert.compile.monitor import Monitor, Watched
 from dalembert.compile.ports import Port
 from dalembert.compile.system import input_port
 from dalembert.errors import FunctionFailed, OptionError, SimulationError
+from dalembert.locks import away
 from dalembert.model import Model
+from dalembert.model.functions import said
 from dalembert.regularize.form import Form
 from dalembert.solvers.attempts import N_COLUMNS, new_trace, take_attempts
 from dalembert.solvers.buffer import collect, new_buffer
@@ -146,17 +148,24 @@ class KernelStepper:
 
     def advance(self) -> int:
         self.buffer.used[0] = 0
-        attempts, most = self.state.count[Count.STEPS], self.spec.max_steps
-        unknown, before = self._pace is None, int(attempts)
-        if unknown and before + FIRST < most:
-            self.state.set(max_steps=before + FIRST)
-        begun = time.perf_counter()
-        reason = in_background(self._work, self.stop) if self._takes_long() else self._work()
-        self._pace = (time.perf_counter() - begun) / max(int(self.state.count[Count.STEPS]) - before, 1)
-        if unknown:
-            self.state.set(max_steps=most)
-            if reason == Status.TOO_MANY_STEPS and self.state.count[Count.STEPS] < most:
-                return Status.BUFFER_FULL
+        if self._pace is not None:
+            return self._measured()
+        most, before = self.spec.max_steps, int(self.counts[Count.STEPS])
+        self.state.set(max_steps=min(before + FIRST, most))
+        reason = self._measured()
+        self.state.set(max_steps=most)
+        if reason == Status.TOO_MANY_STEPS and self.counts[Count.STEPS] < most:
+            return self._measured()
+        return reason
+
+    def _measured(self) -> int:
+        """Let the kernel work, and look at the time that its steps take."""
+        before = int(self.counts[Count.STEPS])
+        with away():  # a kernel has only memory of this run
+            begun = time.perf_counter()
+            reason = in_background(self._work, self.stop) if self._takes_long() else self._work()
+            seconds = time.perf_counter() - begun
+        self._pace = seconds / max(int(self.counts[Count.STEPS]) - before, 1)
         return reason
 
     def _work(self) -> int:
@@ -284,7 +293,7 @@ class KernelStepper:
                 continue
             if isinstance(error, SimulationError) or not isinstance(error, Exception):  # Ctrl-C, exit
                 return error
-            return FunctionFailed(f"a model function raised {type(error).__name__}: {error} near t = {self.t:.9g}")
+            return FunctionFailed(f"a model function raised {said(error)} near t = {self.t:.9g}")
         return None
 
     def refusal(self) -> str | None:

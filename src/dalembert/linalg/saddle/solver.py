@@ -46,7 +46,10 @@ class SaddlePattern(Pattern):
             if len(names) != n:
                 faults.append(f"{len(names)} names are given for {of} = {n}")
         if self.n_lam > self.n_v:
-            faults.append(f"{self.n_lam} constraints on {self.n_v} velocities cannot be independent")
+            faults.append(
+                f"{self.n_lam} constraints on {self.n_v} velocities cannot be independent; "
+                "Geoms(algebraic='svd') takes redundant ones"
+            )
         if not faults:
             entries = set(zip(*(a.tolist() for a in self.mass), strict=True))
             lonely = next(((i, j) for i, j in entries if (j, i) not in entries), None)

@@ -21,9 +21,10 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+
+from dalembert.kept import computed
 
 #: published coefficients have 16 digits, some of which cancel in the conditions
 ROUNDING = 1e-12
@@ -108,7 +109,7 @@ class HalfExplicitTableau:
         """Whether the error estimate needs the rates of the new point."""
         return bool(self.estimates[:, self.stages].any())
 
-    @cached_property
+    @computed
     def links(self) -> tuple[int, ...]:
         """For each stage KNOWN, NEXT or APART."""
         s = self.stages

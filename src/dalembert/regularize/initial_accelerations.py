@@ -1,0 +1,175 @@
+"""The last problem of start values: accelerations, auxiliary variables and multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import DalembertError, FunctionFailed, InconsistentInitialValues, StepRefused
+from dalembert.regularize.newton import (
+    ITERATIONS,
+    ROUNDINGS,
+    UNIT,
+    Matrix,
+    decompose,
+    equilibrated,
+    holds,
+    null_space_names,
+    products,
+    rounding_seen,
+)
+
+if TYPE_CHECKING:
+    from dalembert.regularize.initial import StartOfMotion
+
+#: iterations after which it is asked whether residuals are rounding errors
+PATIENCE = 4
+#: redundant equations contradict each other if more than this fraction of their terms cannot be met
+CONTRADICTION = 1e-9
+#: unknowns of the problem
+PARTS = ("a", "w", "lam", "mu")
+#: where Newton's method begins if functions cannot be evaluated with zero for what was not given
+GUESSES = (1.0, -1.0, 1e3, -1e3, 1e-3, -1e-3)
+
+
+class NotFinite(InconsistentInitialValues):
+    """An equation or its derivatives cannot be evaluated; a better guess may help."""
+
+
+def solve_for_accelerations(start: StartOfMotion) -> bool:
+    """Set a, w, λ and μ in `start.values`; returns whether they are unique.
+
+    What is not given begins with zero. Forces that divide by a multiplier or an auxiliary variable cannot be evaluated
+    there; then other guesses are tried.
+    """
+    problem = _Problem(start)
+    first: DalembertError | None = None
+    for z in problem.guesses():
+        try:
+            z, unique = problem.solve(z)
+        except (NotFinite, FunctionFailed, StepRefused) as error:
+            first = first or error
+            continue
+        except InconsistentInitialValues:
+            if first is None:
+                raise
+            continue
+        problem.keep(z)
+        return unique
+    raise problem.explained(first)
+
+
+class _Problem:
+    def __init__(self, start: StartOfMotion):
+        self.start, self.names = start, start.equations["acceleration"]
+        self.n_v = start.model.graph.size("v")
+        self.cuts = np.cumsum([self.n_v, *(start.values[kind].size for kind in PARTS[1:])])[:-1]
+
+    def guesses(self) -> Iterator[np.ndarray]:
+        """Zero for what was not given; then other numbers for those of them that functions contain."""
+        start = self.start
+        z = np.concatenate([np.zeros(self.n_v), *(start.values[kind] for kind in PARTS[1:])])
+        yield z
+        free = self.unguessed()
+        where = np.concatenate(
+            [np.zeros(self.n_v, bool)]
+            + [~start.known.get(kind, np.zeros(start.values[kind].size, bool)) & (kind in free) for kind in PARTS[1:]]
+        )
+        for guess in GUESSES if where.any() else ():
+            yield np.where(where, guess, z)
+
+    def unguessed(self) -> list[str]:
+        """Kinds that have components without a guess, and that functions contain."""
+        start, graph = self.start, self.start.model.graph
+        functions = [graph.functions[role] for role in ("force", "auxiliary") if role in graph.functions]
+        return [
+            kind
+            for kind in PARTS[1:]
+            if graph.size(kind)
+            and not start.known.get(kind, np.zeros(1, bool)).all()
+            and any(not function.traced or ca.depends_on(function.sx, graph.symbol[kind]) for function in functions)
+        ]
+
+    def explained(self, error: DalembertError) -> DalembertError:
+        """What could not be evaluated, with the zeros that may be the cause."""
+        unguessed = self.unguessed()
+        if not unguessed:
+            return error
+        zeros = " and ".join(f"{kind} = 0" for kind in unguessed)
+        arguments = ", ".join(f"{kind}0=" for kind in unguessed)
+        return type(error)(
+            f"{error}. It was evaluated with {zeros}, since no guess was given, and other guesses did not help: give "
+            f"{arguments}, near the values that are expected"
+        )
+
+    def keep(self, z: np.ndarray) -> None:
+        start = self.start
+        for kind, value in zip(PARTS, np.split(z, self.cuts), strict=True):
+            trusted = start.known.get(kind) if start.mode == "trust" else None
+            start.values[kind] = value.copy() if trusted is None else np.where(trusted, start.start[kind], value)
+
+    def __call__(self, z: np.ndarray) -> tuple[np.ndarray, Matrix]:
+        start = self.start
+        point = {**start.values, **dict(zip(PARTS, np.split(z, self.cuts), strict=True))}
+        residual, J = start.problems.acceleration(start.t, point, start.theta)
+        residual = residual.ravel()
+        self._must_be_finite(residual, J)
+        return residual, J
+
+    def solve(self, z: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Newton's method: the solution, and whether it is unique."""
+        t = self.start.t
+        residual, J = self(z)
+        roundings = ROUNDINGS + np.sqrt(len(z))
+        unique = True
+        for iteration in range(ITERATIONS):
+            square = decompose(J)
+            step, unique = square.solve(-residual), square.rank == len(z)
+            if not unique:
+                self._must_not_contradict(residual + J @ step, J, np.abs(z) + np.abs(step), square.columns)
+            # no equation determines its unknowns better than rounding of its terms allows: eps × condition
+            lost = np.abs(step) <= roundings * UNIT * square.spread(products(J, z))
+            z = z + step
+            if lost.all():
+                break
+            residual, J = self(z)
+            if iteration >= PATIENCE and unique:
+                met = holds(residual, J, z, roundings)
+                if met.all() or (met | rounding_seen(self, z, residual, J)).all():
+                    break
+        else:
+            guilty = self.names[int(np.argmax(np.abs(residual) / equilibrated(J)[1]))]
+            raise InconsistentInitialValues(
+                f"auxiliary variables and multipliers did not converge at t = {t:.9g}: {guilty} keeps a residual; "
+                "give better start values w0=, lam0="
+            )
+        return z, unique
+
+    def _must_not_contradict(self, unmet: np.ndarray, J: Matrix, z: np.ndarray, columns: np.ndarray) -> None:
+        """What is left of linearized equations whose matrix is singular must be small beside their terms.
+
+        Terms are taken with unknowns as large as the others are, in scaled units: in equilibrium accelerations are
+        nothing but rounding of forces.
+        """
+        terms = products(J, z + columns * (z / columns).max(initial=0))
+        if (np.abs(unmet) > CONTRADICTION * terms).any():
+            A, _ = equilibrated(J)
+            raise InconsistentInitialValues(
+                f"accelerations and multipliers cannot be determined at t = {self.start.t:.9g}: "
+                f"{null_space_names(A, self.names)} contradict each other or leave the motion "
+                "undetermined (mass matrix, redundant constraints)."
+            )
+
+    def _must_be_finite(self, residual: np.ndarray, J: Matrix) -> None:
+        if np.isfinite(residual.sum() + J.sum()):
+            return
+        for values, what in ((residual, "{}"), (abs(J).sum(axis=1), "a derivative of {}")):
+            bad = ~np.isfinite(np.asarray(values).ravel())
+            if bad.any():
+                raise NotFinite(
+                    f"{what.format(self.names[int(np.argmax(bad))])} is not finite at the start values, "
+                    f"t = {self.start.t:.9g}; check the model there"
+                )
