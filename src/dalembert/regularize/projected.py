@@ -119,7 +119,7 @@ def projected(
         What becomes of the model's invariants that contain velocities; see above.
     accelerations : {"auto", "eliminated", "unknown"}
         In g^II and h^I, v' is M⁻¹ (…), or an unknown of its own, which semi-definite M needs. "auto" looks at the
-        structure of M, and at its values if it is constant.
+        structure of M and at its values, at generic points if they change.
     """
     if not model.mechanical:
         raise ModelError(
@@ -141,27 +141,51 @@ def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> 
 
 
 def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
+    """Whether M is singular for structural reasons, or wherever it is looked at: if it changes, at generic points."""
     graph = model.graph
     M = ca.sparsify(graph.value("mass"))
     if ca.sprank(M) < M.shape[0]:
         return True
-    moving = ca.vertcat(graph.symbol["p"], graph.symbol["s"], graph.changing)
-    if ca.depends_on(M, moving) or graph.externals_in(M):
+    if graph.externals_in(M):
         return False
-    values = ca.Function("M", [graph.theta], [M])(model.theta(0.0))
-    scale = np.sqrt(np.abs(np.array(ca.diag(values), float).ravel()))
+    p, s, theta = graph.symbol["p"], graph.symbol["s"], graph.theta
+    function = ca.Function("M", [p, s, graph.t, theta], [M])
+    if not ca.depends_on(M, ca.vertcat(p, s, graph.changing)):
+        return mass_is_singular(function(0, 0, 0, model.theta(0.0)))
+    seen = False
+    for point in _generic_points(p.numel() + s.numel()):
+        values = function(point[: p.numel()], point[p.numel() :], 0.0, model.theta(0.0))
+        if np.isfinite(np.array(values.nonzeros())).all():
+            seen = True
+            if not mass_is_singular(values):
+                return False
+    return seen
+
+
+def _generic_points(n: int) -> list[np.ndarray]:
+    """Points in which nothing vanishes by chance, of several sizes: functions may not be defined at all of them."""
+    random = np.random.default_rng(1)
+    return [size * random.uniform(0.2, 1.0, n) for size in (1.0, 0.1, -0.7, 10.0)]
+
+
+def mass_is_singular(M: ca.DM, threshold: float = 1e-12) -> bool:
+    """Whether a mass matrix is singular, up to the scale of its coordinates: by Cholesky's pivots, block by block, as
+    one matrix of all bodies would be far too large."""
+    scale = np.sqrt(np.abs(np.array(ca.diag(M), float).ravel()))
     if (scale == 0).any():
         return True
-    # singular values block by block: one matrix of all bodies would be far too large
-    largest = smallest = 1.0  # of blocks of size one
-    _, order, offsets = values.sparsity().scc()
+    _, order, offsets = M.sparsity().scc()
     for start, stop in itertools.pairwise(offsets):
         if stop - start > 1:
             at = order[start:stop]
-            block = np.array(values[at, at], float) / np.outer(scale[at], scale[at])
-            singular = np.linalg.svd(block, compute_uv=False)
-            largest, smallest = max(largest, singular[0]), min(smallest, singular[-1])
-    return not largest <= 1e12 * smallest
+            block = np.array(M[at, at], float) / np.outer(scale[at], scale[at])
+            try:
+                pivots = np.diag(np.linalg.cholesky(block)) ** 2
+            except np.linalg.LinAlgError:
+                return True
+            if not pivots.min() > threshold:
+                return True
+    return False
 
 
 def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) -> ProjectedSystem:

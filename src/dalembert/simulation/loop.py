@@ -202,7 +202,11 @@ class Loop:
         """Pass a singular position, if that stopped the method and its options say so. Returns whether it did."""
         segment = self.segments.current
         recent = [(float(t), x) for times, points in self._recent for t, x in zip(times, points, strict=True)]
-        if not segment.stepper.wants_to_step_over(reason) or len(recent) < 2:
+        if not segment.stepper.wants_to_step_over(reason):
+            return False
+        if segment.stepper.passes(reason):
+            return True
+        if len(recent) < 2:
             return False
         from dalembert.simulation.singular import beyond
 

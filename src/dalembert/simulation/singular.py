@@ -6,10 +6,12 @@ constraints lose rank, and made consistent again on the other side: the extrapol
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from scipy.interpolate import KroghInterpolator
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, InitialValuesCorrected
 from dalembert.model import Model
 from dalembert.regularize import consistent_initial_values
 
@@ -17,6 +19,8 @@ from dalembert.regularize import consistent_initial_values
 MARGIN = 1.1
 #: trial points per estimated length of the jump, and at most so many
 FINENESS, TRIALS = 40, 200
+#: how far positions and velocities beyond may be from the extrapolated ones, as a fraction of their size
+CONTINUOUS = 5e-3
 
 
 def beyond(model: Model, stepper, recent: list[tuple[float, np.ndarray]], end: float):
@@ -54,12 +58,24 @@ def beyond(model: Model, stepper, recent: list[tuple[float, np.ndarray]], end: f
         t = t0 + ahead
         start = {f"{kind}0": x0[slices[kind]] for kind in ("r", "s") if kind in slices}
         try:
-            initial = consistent_initial_values(model, t, p0=positions(ahead), v0=velocities(ahead), **start)
+            with warnings.catch_warnings():  # a start value that is changed much is looked at here
+                warnings.simplefilter("ignore", InitialValuesCorrected)
+                initial = consistent_initial_values(model, t, p0=positions(ahead), v0=velocities(ahead), **start)
         except DalembertError:
+            continue
+        if not _goes_on(initial.p, positions(ahead), recent, slices["p"]):
+            continue
+        if not _goes_on(initial.v, velocities(ahead), recent, slices["v"]):
             continue
         new, rates = stepper.form.start(initial)
         return t, new, rates, _hermite(x0, new, recent, initial, slices, ahead)
     return None
+
+
+def _goes_on(found: np.ndarray, expected: np.ndarray, recent, part: slice) -> bool:
+    """Whether what satisfies the constraints is what the motion leads to, and no point of another branch."""
+    size = max(np.abs(x[part]).max(initial=0.0) for _, x in recent)
+    return bool(np.abs(found - expected).max(initial=0.0) <= CONTINUOUS * size)
 
 
 def _spread(recent: list[tuple[float, np.ndarray]], jump: float) -> list[tuple[float, np.ndarray]]:

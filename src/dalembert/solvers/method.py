@@ -133,6 +133,9 @@ class Stepper(Protocol):
     def wants_to_step_over(self, status: int) -> bool:
         """Whether it stopped because a singular position is near, and the options say to pass it."""
 
+    def passes(self, status: int) -> bool:
+        """Whether the method gets through such a position by itself after all, and is ready to."""
+
     def regularity(self, x: np.ndarray) -> float:
         """How far the constraints are from losing rank at x, if this method `steps_over` singular positions."""
 

@@ -201,10 +201,18 @@ class KernelStepper:
         self._attempts.clear()
         return rows
 
+    def keep_trace(self, rows: np.ndarray | None) -> None:
+        """Give back what `take_trace` has taken."""
+        if rows is not None:
+            self._attempts.insert(0, rows)
+
     def projected(self, t: float, x: np.ndarray) -> np.ndarray | None:
         return None
 
     def wants_to_step_over(self, status: int) -> bool:
+        return False
+
+    def passes(self, status: int) -> bool:
         return False
 
     def regularity(self, x: np.ndarray) -> float:

@@ -1,4 +1,5 @@
-"""Decompositions of wide constraint blocks A (r × c, r ≤ c) for kernels: full-pivoting LU, pivoted QR, SVD.
+"""Decompositions of constraint blocks A (r × c; r ≤ c unless rows are redundant, which only the SVD takes) for kernels:
+full-pivoting LU, pivoted QR, SVD.
 
 Each gives, for A x = b, a particular solution and a basis K of the null space of A:
 
@@ -240,7 +241,7 @@ def factor_singular_values(block, threshold):
             job, job, to + four, to, block.A, to + four, block.values, block.V, to + four, block.Q, to,
             block.svd_work, to + eight, to + twelve,
         )  # fmt: skip
-        while rank < rows and values[rank] > threshold * values[0]:
+        while rank < min(rows, columns) and values[rank] > threshold * values[0]:
             rank += 1
     block.rank = rank
     for j in range(rank, columns):

@@ -27,11 +27,13 @@ BY_ROWS, BY_STEP, NOT_SCALED = range(3)
 SCALINGS = ("rows", "step", "none")
 
 # why decompose returned False (la.trouble)
-NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR = range(7)
+NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR, UNDETERMINED = range(8)
 
 #: when the smallest singular value or pivot of the position constraints falls below this fraction of what it was at the
-#: start, a singular position that is to be stepped over is near
-ANNOUNCED = 0.03
+#: start, a singular position that is to be stepped over may be near
+ANNOUNCED = 0.02
+#: one that proved to be regular is behind when the value has risen to this multiple of that
+BEHIND = 2.0
 
 CONSTRAINT = layout(
     arrays=[
@@ -121,12 +123,16 @@ def factor_constraint(la, block):
 
 @device
 def is_near(la, block):
-    """Whether the decomposed position constraints announce a singular position that is to be stepped over."""
+    """Whether the decomposed position constraints announce a singular position that is to be stepped over; not again
+    before one that the method passes by itself is behind (`suspended`)."""
     if la.near == 0.0 or block.rank == 0:
         return False
     smallest = vec(block.values, block.rows)[block.rank - 1]
     if la.reference == 0.0:
         la.reference = smallest
+    if la.suspended == 1:
+        la.suspended = 1 if smallest < BEHIND * la.near * la.reference else 0
+        return False
     if smallest < la.near * la.reference or la.rank3 > block.rank:
         la.trouble = NEAR
         return True
@@ -171,6 +177,9 @@ def has_old_ranks(la):
         if own.rank >= 0 and own.rank != block_at(own.block).rank:
             la.trouble = CHANGED
             return False
+        if own.directs == 1 and block_at(own.block).rank < own.n_rows:
+            la.trouble = UNDETERMINED  # of free multipliers there is no smallest solution
+            return False
         at = own.next
     if la.levels == 1:
         third = constraint_at(la.chain)
@@ -189,6 +198,22 @@ def has_old_ranks(la):
         at = own.next
     la.rank3 = constraint_at(la.chain).rank
     return True
+
+
+@device
+def last_of(la):
+    """The last block of the chain: in the equations of motion the one that determines multipliers."""
+    own = constraint_at(la.chain)
+    while own.next != 0:
+        own = constraint_at(own.next)
+    return own
+
+
+@device
+def missing_rank(la):
+    """How many directions the last block leaves to its unknowns, though it should determine them."""
+    own = last_of(la)
+    return 0 if own.splits == 1 else own.n_unknowns - block_at(own.block).rank
 
 
 @device

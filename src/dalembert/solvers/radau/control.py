@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from dalembert.compile.kernel import device
 from dalembert.solvers.differences import ESTIMATED, differences_at
 from dalembert.solvers.records import f8, i8, record
@@ -12,6 +14,12 @@ from dalembert.solvers.status import GO_ON, Outcome
 FAILURE_SHRINK = 0.5
 #: the first step is only a guess
 FIRST_SHRINK = 0.1
+#: after Newton's method has failed, steps up to this part of the one it failed with are tried
+BELOW_CEILING = 0.7
+#: and with each accepted step so much more
+CEILING_RISES = 1.03
+#: after so many without another failure the ceiling is gone
+FORGOTTEN = 20
 
 
 class Control(NamedTuple):
@@ -80,9 +88,23 @@ def new_step_size(state, control, error):
 
 
 @device
+def below_ceiling(state, h, h_new):
+    """The error does not tell how long a step Newton's method can take: where stiff springs turn, less than the error
+    allows. What failed is approached anew by and by only."""
+    state.ceiling *= CEILING_RISES
+    highest = max(abs(h), BELOW_CEILING * state.ceiling)
+    if state.since_failure > FORGOTTEN:
+        state.ceiling = 0.0
+    return h_new if abs(h_new) <= highest else np.sign(h_new) * highest
+
+
+@device
 def choose_next_step(state, control, h_new):
     """After an accepted step: keep step size, factors and Jacobian if that is worthwhile."""
     h = state.h_old
+    state.since_failure += 1
+    if state.ceiling > 0.0:
+        h_new = below_ceiling(state, h, h_new)
     keep_jacobian = state.rate <= control.jacobian_rate
     keep = keep_jacobian and control.keep_low <= h_new / h <= control.keep_high
     limit_step(state, h if keep else h_new)

@@ -2,7 +2,7 @@
 
 A step has stages (`stages.py`), found by Newton's method (`newton.py`), an error estimate (`error_estimate.py`) and a
 controller (`control.py`); its end may be moved onto the constraints. Newton's increments solve (σ E − J) ΔW = R for one
-real and one complex σ. How that is done is the business of a *linear algebra*: five kernels, whose addresses stand at
+real and one complex σ. How that is done is the business of a *linear algebra*: kernels, whose addresses stand at
 the beginning of its record (`LINEAR_ALGEBRA` in `state.py`), so that the loop is compiled once for all. `dense.py`
 takes as many equations as unknowns, `projected.py` and `partitioned.py` more.
 
@@ -11,6 +11,7 @@ takes as many equations as unknowns, `projected.py` and `partitioned.py` more.
     solve_stages(la, R, D)             three columns: σ = γ/h, and real and imaginary part of σ = (α + iβ)/h
     solve_real(la, R, out)             one vector, σ = γ/h
     correct(la, F, out) -> bool        correction of constraints alone at an accepted point; False if there is none
+    shorten(la, x)                     make multipliers in x the smallest where the Jacobian in la.nonzeros belongs to
 
 Step control follows Hairer and Wanner [1]_, with the predictive controller of Gustafsson.
 
@@ -22,7 +23,7 @@ References
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import call3, device, kernel
+from dalembert.compile.kernel import call2, call3, device, kernel
 from dalembert.compile.memory import ivec, mat, reference, vec
 from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.buffer import buffer_type
@@ -31,7 +32,13 @@ from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate, ports_type
 from dalembert.solvers.radau.control import after_failure, choose_next_step, control_type, new_step_size
 from dalembert.solvers.radau.error_estimate import estimate_error
-from dalembert.solvers.radau.newton import choose_matrix_point, new_factors, new_jacobian, newton
+from dalembert.solvers.radau.newton import (
+    choose_matrix_point,
+    evaluate_jacobian,
+    new_factors,
+    new_jacobian,
+    newton,
+)
 from dalembert.solvers.radau.stages import predict_stages, set_polynomial, set_stage
 from dalembert.solvers.radau.state import N_COEFFICIENTS, STATE, algebra_at, set_scale
 from dalembert.solvers.records import i8
@@ -87,6 +94,30 @@ def correct_constraints(la, ports, state, control, fresh):
         state.have_here = 1
         if fresh == 1 or OLD_CONTRACTION * largest_algebraic(state, 0) <= control.corrected:
             return
+
+
+@device
+def shorten_multipliers(la, ports, state):
+    """Of multipliers that redundant constraints leave undetermined keep the smallest, at all stages. Newton's method
+    changes them by the smallest increments, so what the prediction brings along would stay, and grow from step to step.
+
+    Leaves the Jacobian of the end of the step decomposed. Returns an outcome.
+    """
+    n, outcome = state.n, FINE
+    x, Z, stage = vec(state.x, n), mat(state.Z, n, 3), vec(state.stage, 2 * n)
+    state.jacobian_is_here = 0
+    for k in range(3):
+        t = set_stage(state, k)
+        if k < 2:
+            outcome = i8(evaluate_jacobian(la, ports, state, t))
+        else:
+            outcome = i8(new_jacobian(la, ports, state, t))
+        if outcome != FINE:
+            return outcome
+        call2(la.shorten, la.own, state.stage)
+        for i in range(n):
+            Z[i, k] = stage[i] - x[i]
+    return outcome
 
 
 @device
@@ -150,8 +181,20 @@ def radau(algebra, ports, states, control, buffer, scan):
         anew = control.correct_anew == 1 and control.matrix_at == 0 and state.rate > control.jacobian_rate
         if outcome == FINE and anew:
             # the next step needs a Jacobian at this point anyway: with it one correction is nearly exact
+            state.jacobian_is_here = 0
             outcome = new_jacobian(la, ports, state, set_stage(state, 2))
             fresh = 1
+        corrected = False
+        if outcome == FINE and state.redundant == 1 and la.shorten != 0:
+            correct_constraints(la, ports, state, control, fresh)  # redundant is what is so on the constraints
+            outcome = shorten_multipliers(la, ports, state)
+            corrected = True
+            if control.matrix_at == 0:
+                fresh = 1
+            else:
+                state.need_jacobian = 1
+            if outcome != FINE:
+                state.have_here = 0
         if outcome != FINE:
             code = after_failure(state, outcome, h_new)
             if code != GO_ON:
@@ -161,7 +204,8 @@ def radau(algebra, ports, states, control, buffer, scan):
             h_new = np.sign(state.h) * min(abs(h_new), abs(state.h))
         if control.corrections > 0:
             enter(state, Phase.PROJECTION)
-        correct_constraints(la, ports, state, control, fresh)
+        if not corrected:
+            correct_constraints(la, ports, state, control, fresh)
         enter(state, Phase.DENSE_OUTPUT)
         accept(state, buffer)
         state.jacobian_is_here = fresh

@@ -13,6 +13,8 @@ from dalembert.solvers.status import Count, Outcome
 
 #: errors are not taken to be smaller than this
 SMALLEST_ERROR = 1e-10
+#: how much more accurate the motion must be for the sake of multipliers, at full weight
+MOST_TIGHTENED = 30.0
 
 
 @device
@@ -29,7 +31,29 @@ def satisfy_constraints(state):
 def error_norm(state):
     """That of the filtered estimate, or of the positions before the filter if it is larger."""
     filtered_norm = scaled_norm(vec(state.error, state.n), vec(state.scale, state.n), state.n, state.n)
+    if state.n_motion > 0:
+        filtered_norm = eased_norm(state, filtered_norm)
     return max(max(filtered_norm, SMALLEST_ERROR), kinematic_norm(state))
+
+
+@device
+def eased_norm(state, norm):
+    """The norm, with less weight on multipliers where they ask for far more accuracy than the tolerances of the motion.
+
+    Their errors are those of the motion times derivatives: to control them is to control the motion more tightly. With
+    stiff springs that has no limit: a rounding error of a position makes a multiplier of any size, and what Newton's
+    method or a correction left of the constraints, far below the tolerance, an oscillation of it that every step would
+    have to resolve. There they count as variables of index 2 do: by what they change of velocities within the step.
+    """
+    error, scale, total = vec(state.error, state.n), vec(state.scale, state.n), 0.0
+    member, h = ivec(state.motion, state.n_motion), min(1.0, abs(state.h))
+    for k in range(state.n_motion):
+        e = error[member[k]] * scale[member[k]]
+        total += e * e
+    motion = np.sqrt(total / state.n)
+    if norm <= MOST_TIGHTENED * motion:
+        return norm
+    return np.sqrt(motion * motion + (norm * norm - motion * motion) * h * h)
 
 
 @device

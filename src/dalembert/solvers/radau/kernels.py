@@ -23,8 +23,8 @@ def compile_for(algebra: str) -> None:
 
 @functools.cache
 def addresses(algebra: ModuleType) -> dict[str, int]:
-    """Of the five kernels that `radau.core` asks for, by name, made of the functions of the module."""
-    return {name: address_of(compiled) for name, compiled in _kernels(algebra).items()}
+    """Of the kernels that `radau.core` asks for, by name, made of the functions of the module; 0 for one it lacks."""
+    return {"shorten": 0, **{name: address_of(compiled) for name, compiled in _kernels(algebra).items()}}
 
 
 @functools.cache
@@ -61,7 +61,18 @@ def _kernels(algebra: ModuleType) -> dict[str, Any]:
         own = at(la)
         return 1 if correct(own, vec(F, own.n_rows), vec(out, own.n)) else 0
 
-    return dict(
+    kernels = dict(
         decompose=decompose_kernel, prepare=prepare_kernel, solve_stages=solve_stages_kernel,
         solve_real=solve_real_kernel, correct=correct_kernel,
     )  # fmt: skip
+    if not hasattr(algebra, "shorten"):
+        return kernels
+    shorten = algebra.shorten
+
+    @named(i8(u8, u8), "shorten")
+    def shorten_kernel(la, x):
+        own = at(la)
+        shorten(own, vec(x, own.n))
+        return 0
+
+    return {**kernels, "shorten": shorten_kernel}

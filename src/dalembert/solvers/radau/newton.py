@@ -17,6 +17,10 @@ from dalembert.solvers.status import Count, Outcome
 FIRST_CONTRACTION = 1e-2
 #: increments that stop decreasing below this fraction of the tolerance are rounding errors
 NOISE = 0.03
+#: failures that lie no more accepted steps apart than this have one reason, which the error estimate does not see
+PERSISTENT = 5
+#: increments of positions up to so many rounding units are nothing but rounding
+ROUNDING_UNITS = 100.0
 
 
 @device
@@ -40,8 +44,8 @@ def choose_matrix_point(state, control):
 
 
 @device
-def new_jacobian(la, ports, state, t):
-    """Evaluate at the point in `stage`. Returns FINE, CANNOT_EVALUATE, STOPPED or RANK_LOST."""
+def evaluate_jacobian(la, ports, state, t):
+    """Into `la.nonzeros`, at the point in `stage`. Returns FINE, CANNOT_EVALUATE or STOPPED."""
     stage, nonzeros = vec(state.stage, 2 * state.n), vec(la.nonzeros, state.n_nonzeros)
     d = differences_at(state.differences)
     if d.kind == EXACT:
@@ -58,6 +62,15 @@ def new_jacobian(la, ports, state, t):
         keep_failed(state, t)
         return answer
     add(state, Count.JACOBIAN, 1)
+    return answer
+
+
+@device
+def new_jacobian(la, ports, state, t):
+    """Evaluate and decompose at the point in `stage`. Returns FINE, CANNOT_EVALUATE, STOPPED or RANK_LOST."""
+    answer = evaluate_jacobian(la, ports, state, t)
+    if answer != FINE:
+        return answer
     add(state, Count.FLOPS, ivec(la.cost, 4)[0])
     if call2(la.decompose, la.own, la.state) == 0:
         return Outcome.RANK_LOST
@@ -107,11 +120,40 @@ def apply_increments(state):
 
 
 @device
+def is_rounding(state, control):
+    """Whether the last increments changed positions by no more than rounding errors. Stiff springs make large
+    multipliers of these, and with small steps velocities, which then do not converge any further."""
+    n_p = state.n_kinematic
+    if n_p == 0:
+        return False
+    D, scale, rtol = mat(state.D, state.n, 3), vec(state.scale, state.n), vec(state.rtol, state.n)
+    total, smallest = 0.0, rtol[0]
+    for i in range(n_p):
+        total += (D[i, 0] ** 2 + D[i, 1] ** 2 + D[i, 2] ** 2) * scale[i] ** 2
+        smallest = min(smallest, rtol[i])
+    return np.sqrt(total / (3 * n_p)) <= ROUNDING_UNITS * control.unit / smallest
+
+
+@device
+def note_failure(state, tried):
+    """Set the ceiling of step sizes if the iteration has failed before, a few steps ago."""
+    if state.ceiling > 0.0 or 0 < state.since_failure <= PERSISTENT:
+        state.ceiling = tried
+    state.since_failure = 0
+
+
+@device
 def newton(la, ports, state, control):
     """Simplified Newton iteration, with new matrices on the way if allowed. Returns what `iterate` returns."""
-    for update in range(control.updates + 1):
-        outcome = iterate(la, ports, state, control, update < control.updates)
-        if update == control.updates or (outcome != Outcome.DIVERGED and outcome != Outcome.SLOW):
+    tried = abs(state.h)
+    # where it has failed again and again, new matrices are cheaper than yet another attempt with a shorter step
+    updates = max(1, control.updates) if state.ceiling > 0.0 else control.updates
+    for update in range(updates + 1):
+        outcome = iterate(la, ports, state, control, update < updates)
+        bad = outcome == Outcome.DIVERGED or outcome == Outcome.SLOW
+        if bad and update == updates:
+            note_failure(state, tried)
+        if update == updates or not bad:
             return outcome
         t = set_stage(state, 1)  # the current iterate of the middle stage
         state.jacobian_is_here = 0
@@ -154,6 +196,8 @@ def iterate(la, ports, state, control, may_update):
                     continue
                 if size <= NOISE and previous <= NOISE:  # nothing but rounding: λ of index 3 shows it first
                     return FINE
+                if is_rounding(state, control):
+                    return FINE
                 state.rate = rate
                 return Outcome.DIVERGED
             contraction = rate / (1.0 - rate)
@@ -161,6 +205,8 @@ def iterate(la, ports, state, control, may_update):
             foreseen = contraction * size * rate**left / control.newton_limit
             if foreseen >= 1.0 and not early:
                 if contraction * size <= NOISE and previous <= NOISE:  # good enough, and perhaps rounding
+                    return FINE
+                if is_rounding(state, control):
                     return FINE
                 state.rate = rate
                 if not may_update:

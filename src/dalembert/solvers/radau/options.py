@@ -33,7 +33,7 @@ class RadauOptions(MethodOptions):
     newton_iterations: int = 7  # at most
     newton_limit: float | None = None  # convergence test; default from the tolerance
     newton_matrix: str = "start"  # where the Jacobian is taken: "start" of the step, or predicted "stage1" … "stage3"
-    newton_updates: int = 0  # new Jacobians allowed within one step when the iteration converges badly
+    newton_updates: int = 0  # new Jacobians allowed within one step if the iteration is slow; 1 where it fails often
     safety: float = 0.9  # factor on the optimal step
     max_growth: float = 8.0  # largest ratio of successive steps
     max_shrink: float = 0.2  # smallest ratio

@@ -55,7 +55,7 @@ ALGEBRA = layout(
     reals=["threshold", "row_factor", "gamma", "alpha", "beta", "near", "reference"],
     wholes=[
         "algebraic", "scaling", "n", "n_rows", "n_p", "n_r", "n_1", "n_3", "n_free", "n_y", "row_1", "row_2", "row_3",
-        "n_nonzeros", *(f"n_{name}" for name in ENTRIES), "rank3", "trouble", "singular",
+        "n_nonzeros", *(f"n_{name}" for name in ENTRIES), "rank3", "trouble", "singular", "suspended",
     ],
 )  # fmt: skip
 
@@ -64,6 +64,7 @@ def applies_to(system, options) -> bool:
     """Whether system and options have the structure this linear algebra needs."""
     return (
         system.blocks.partitioned
+        and len(system.blocks.F3) <= len(system.blocks.V)  # otherwise they are redundant, and `projected` says so
         and options.selector == "every"
         and options.algebraic in ("lu", "qr")
         and options.differential == "lu"
@@ -124,7 +125,7 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             near=ANNOUNCED if options.singular == "step over" else 0.0, reference=0.0,
             algebraic={"lu": LU, "qr": QR}[options.algebraic], n=n, n_rows=m, n_p=n_p, n_r=n_r, n_1=n_1, n_3=n_3,
             n_free=N, n_y=n_y, row_1=first["F1"], row_2=first["F2"], row_3=first["F3"],
-            n_nonzeros=len(rows) + len(e_rows), rank3=-1, trouble=NONE, singular=-1,
+            n_nonzeros=len(rows) + len(e_rows), rank3=-1, trouble=NONE, singular=-1, suspended=0,
         ),
     )  # fmt: skip
 

@@ -21,11 +21,15 @@ from dalembert.solvers.radau.constraints import (
     NONE,
     SCALINGS,
     decompose_constraints,
+    factor_constraint,
+    last_of,
+    missing_rank,
     new_constraints,
     null_space,
     particular,
     particular3,
     places,
+    scatter,
     set_row_factor,
 )
 from dalembert.solvers.radau.selectors import ADAPTIVE, EVERY, IMAGE, choose_selectors, select
@@ -51,6 +55,7 @@ ALGEBRA = layout(
         "part", "rd", "y", "yr", "yi", "double_rhs", "double_solution",
         "part3", "rd3",  # the same for three columns
         "EI", "gram", "gram_pivots", "rhs4",  # projection onto invariants: their derivatives along X
+        "spare",  # a block like the last one of the chain, for points other than that of the Jacobian
     ],
     reals=[
         "threshold", "row_factor", "gamma", "alpha", "beta",
@@ -67,7 +72,7 @@ ALGEBRA = layout(
         "n_f",  # size of the differential part
         "have_selectors",
         "rank3",  # of the first block, if constraints may be redundant; −1 before the first decomposition
-        "trouble", "singular",
+        "trouble", "singular", "suspended",
     ],
 )  # fmt: skip
 
@@ -94,7 +99,10 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
     n4, n_free, n_d = len(blocks.F4), len(blocks.free), len(d_row)
     wide = [each for each in blocks.constraints if each.splits]
     most = n_free + sum(len(each.unknowns) for each in wide)  # columns of X if all constraints were redundant
-    n_f = most - sum(len(each.rows) for each in wide)
+    redundant = options.algebraic == "svd"  # rows may outnumber unknowns, and more directions be free than they leave
+    n_f = most if redundant else max(0, most - sum(len(each.rows) for each in wide))
+    last = blocks.constraints[-1]
+    spare = new_block(len(last.rows), len(last.unknowns)) if redundant else new_block(0, 0)
     directing = [each for each in blocks.constraints if each.directs]
     n_part = max(1, *(len(each.unknowns) for each in blocks.constraints))
     is_multiplier = np.isin(blocks.free, blocks.multipliers)
@@ -117,7 +125,7 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             nonzeros=np.zeros(len(rows) + len(e_rows)), n_nonzeros=len(rows) + len(e_rows),
             G=np.zeros((len(directing[0].rows), len(directing[0].unknowns)) if directing else (0, 0)),
             X=np.zeros((n, most)), EX=np.zeros((n_d, most)), JX=np.zeros((n_d, most)), S=np.zeros((most, n_d)),
-            many=np.zeros((n, most)), part_many=np.zeros((n, most)),
+            many=np.zeros((max(n, m), most)), part_many=np.zeros((n, most)), spare=spare,
             SEX=square(), SJX=square(), real=square(), real_pivots=np.zeros(most, np.int64),
             cr=square(), ci=square(), complex_pivots=np.zeros(most, np.int64),
             real_block=new_block(n_f, n_f), complex_block=new_block(2 * n_f, 2 * n_f),
@@ -125,7 +133,7 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             rd=np.zeros(n_d), y=np.zeros(most), yr=np.zeros(most), yi=np.zeros(most), rd3=np.zeros((n_d, 3)),
             double_rhs=np.zeros(2 * most), double_solution=np.zeros(2 * most),
             EI=np.zeros((n4, most)), gram=np.zeros((n4, n4)), gram_pivots=np.zeros(n4, np.int64), rhs4=np.zeros(n4),
-            cost=_cost(blocks.constraints, n_d, n_f, {**counts, "f": couplings}),
+            cost=_cost(blocks.constraints, n_d, max(0, most - sum(len(each.rows) for each in wide)), counts, couplings),
             threshold=options.rank_threshold, row_factor=1.0, scaling=SCALINGS.index(options.scaling),
             gamma=0.0, alpha=0.0, beta=0.0,
             near=ANNOUNCED if options.singular == "step over" else 0.0, reference=0.0,
@@ -134,21 +142,23 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             strategy={"every": EVERY, "adaptive": ADAPTIVE, "image": IMAGE}[blocks.selector or options.selector],
             n=n, n_rows=m, n_d=n_d, n_4=n4, n_free=n_free, n_part=n_part, n_most=most, n_f=n_f,
             levels=int(len(blocks.constraints) == 3), have_selectors=0, rank3=-1, trouble=NONE, singular=-1,
+            suspended=0,
         ),
     )  # fmt: skip
 
 
-def _cost(constraints: tuple, n_d: int, n_f: int, nnz: dict) -> np.ndarray:
+def _cost(constraints: tuple, n_d: int, n_f: int, nnz: dict, couplings: int) -> np.ndarray:
     """Floating-point operations of decompose, prepare, a Newton iteration, an error estimate (LU everywhere)."""
+    nnz = {**nnz, "f": couplings}
 
     def factors(rows: int, columns: int) -> int:
-        return sum(2 * (rows - k - 1) * (columns - k - 1) + rows - k - 1 for k in range(rows))
+        return sum(2 * (rows - k - 1) * (columns - k - 1) + rows - k - 1 for k in range(min(rows, columns)))
 
     def solve(rows: int) -> int:
         return 2 * rows * rows
 
     sizes = [(len(each.rows), len(each.unknowns)) for each in constraints]
-    null = sum(r * r * (c - r) for r, c in sizes)
+    null = sum(r * r * max(0, c - r) for r, c in sizes)
     later = [solve(r) for r, _ in sizes[1:]]
     particular = solve(sizes[0][0]) + sum(later) + 2 * nnz["f"]
     differential = 2 * nnz["jd"] + 2 * nnz["ed"]
@@ -183,7 +193,7 @@ def decompose(la, state):
         for c in range(width):
             JX[i, c] += value * X[j, c]
     choose_selectors(la, state)
-    state.convergence_failed = 0
+    state.convergence_failed, state.redundant = 0, 1 if missing_rank(la) > 0 else 0
     select(la, JX, mat(la.SJX, la.n_most, la.n_most))
     return True
 
@@ -214,8 +224,8 @@ def prepare_orthogonal(la, SEX, SJX):
     """Householder on the matrices as they are: equilibration and ranks are the constraints' business."""
     n_f, gamma, alpha, beta = la.n_f, la.gamma, la.alpha, la.beta
     real, double = block_at(la.real_block), block_at(la.complex_block)
-    if real.rows != n_f:
-        return False
+    # their work space has the size of the largest differential part that there may be
+    real.rows, real.columns, double.rows, double.columns = n_f, n_f, 2 * n_f, 2 * n_f
     A, B = mat(real.A, n_f, n_f), mat(double.A, 2 * n_f, 2 * n_f)
     for i in range(n_f):
         for j in range(n_f):
@@ -359,3 +369,20 @@ def correct(la, F, out):
             total += X[i, c] * along
         out[i] += total
     return True
+
+
+@device
+def shorten(la, x):
+    """Take from the unknowns of the last block in x what changes none of its equations where la.nonzeros belongs to:
+    of all multipliers that give the same constraint forces the smallest are left. How many directions there are is
+    known from the decomposition; a point that is not exactly on the constraints may hide it."""
+    own, block = last_of(la), block_at(la.spare)
+    scatter(la, own.a, own.n_a, block)
+    factor_constraint(la, block)
+    V, unknowns = mat(block.V, own.n_unknowns, own.n_unknowns), ivec(own.unknowns, own.n_unknowns)
+    for k in range(own.rank, own.n_unknowns):
+        along = 0.0
+        for j in range(own.n_unknowns):
+            along += V[k, j] * x[unknowns[j]]
+        for j in range(own.n_unknowns):
+            x[unknowns[j]] -= along * V[k, j]

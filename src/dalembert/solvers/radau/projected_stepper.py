@@ -3,22 +3,27 @@ explanations of lost ranks."""
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from dalembert.compile.memory import Memory
 from dalembert.compile.ports import Port
-from dalembert.compile.system import CompiledSystem, part_of_jacobian
-from dalembert.errors import RedundantConstraints, SingularConfiguration
+from dalembert.compile.system import CompiledSystem, leading_port, part_of_jacobian
+from dalembert.errors import RedundantConstraints, SingularConfiguration, SingularMatrix
 from dalembert.kept import Slot
+from dalembert.regularize.projected import mass_is_singular
 from dalembert.solvers.implicit import LARGEST_LOOKED_AT, differences_of
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.radau import constraints
+from dalembert.solvers.radau.passing import gets_through
 from dalembert.solvers.radau.stepper import RadauStepper
 from dalembert.solvers.status import NO_STEP, Status
 
 EXACT_PART: Slot[Port] = Slot("exact part of the Jacobian", most=1)
 #: singular values of a constraint block below this fraction of the largest explain why steps got lost
 NEARLY_DEPENDENT = 0.02
+#: pivots of a mass matrix with unit diagonal below this explain why constraints on acceleration level fail
+NEARLY_SINGULAR = 1e-9
 
 
 def exact_nonzeros(compiled: CompiledSystem) -> np.ndarray:
@@ -53,6 +58,19 @@ class ProjectedStepper(RadauStepper):
             return bool(self._dependent_rows(NEARLY_DEPENDENT))
         return status == Status.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
 
+    def passes(self, status: int) -> bool:
+        """Whether the method gets by itself through the position that it announced; if so, it goes on from here."""
+        if status != Status.RANK_DEFICIENT or int(self.algebra.trouble) != constraints.NEAR:
+            return False
+        # the decomposition that announced it was left unfinished
+        self.algebra.set(suspended=1)
+        self.state.set(need_jacobian=1, need_factors=1)
+        beyond = constraints.BEHIND * constraints.ANNOUNCED * float(self.algebra.reference)
+        if gets_through(self, beyond):
+            return True
+        self.algebra.set(suspended=0)
+        return False
+
     def regularity(self, x: np.ndarray) -> float:
         """Smallest singular value of the constraints on position level at x, redundancy left out."""
         blocks = self.form.blocks
@@ -73,13 +91,19 @@ class ProjectedStepper(RadauStepper):
 
     def explain(self, status: int) -> Exception:
         t = self.t
+        if status != Status.TOO_MANY_STEPS and self._mass_vanishes():
+            return SingularMatrix(
+                f"the mass matrix is singular at t = {t:.9g}, or close to it, so that constraints on acceleration "
+                "level cannot be evaluated with M⁻¹. If it is positive definite for the velocities that constraints "
+                "allow, Geoms(accelerations='unknown') does without; so do Radau5 and the half-explicit methods."
+            )
         near = status == Status.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
         if near or status in (*NO_STEP, Status.SINGULAR):
             names = self._dependent_rows(NEARLY_DEPENDENT) or ("some constraints" if near else "")
             if names:
                 return SingularConfiguration(
                     f"the mechanism comes close to a singular position at t = {t:.9g}: {names} become dependent there, "
-                    "and multipliers may grow without bound. Geoms(singular='step over') passes isolated ones."
+                    f"and multipliers may grow without bound. {self._way_over()}"
                 )
         if status != Status.RANK_DEFICIENT:
             return super().explain(status)
@@ -89,7 +113,7 @@ class ProjectedStepper(RadauStepper):
         if trouble == constraints.CHANGED:
             return SingularConfiguration(
                 f"the rank of the constraints changes at t = {t:.9g}: {names} become dependent or independent, a "
-                "singular position. Geoms(singular='step over') passes isolated ones on the branch of the motion."
+                f"singular position. {self._way_over()}"
             )
         if trouble == constraints.NOT_UNIFORM:
             third, second = la.chain, la.chain.next
@@ -98,11 +122,46 @@ class ProjectedStepper(RadauStepper):
                 f"the constraints are not uniformly redundant at t = {t:.9g}: on acceleration, velocity and position "
                 f"level {missing[0]}, {missing[1]} and {missing[2]} of them depend on the others ({names})."
             )
+        if trouble == constraints.UNDETERMINED:
+            return RedundantConstraints(
+                f"constraints are redundant at t = {t:.9g}; dependent: {names}. formulation='index1' leaves their "
+                "multipliers undetermined: remove one, or use Geoms(algebraic='svd') with "
+                "formulation='strangeness-free'."
+            )
         level = self.form.blocks.constraints[-trouble].level
         where = f" on {level}" if level else ""
         return RedundantConstraints(
             f"constraints are redundant at t = {t:.9g}{where}; dependent: {names}. Remove one, or use "
             "Geoms(algebraic='svd')."
+        )
+
+    def _mass_vanishes(self) -> bool:
+        """Whether M⁻¹, which the form contains, fails where the run ended."""
+        form, state = self.form, self.state
+        if form.form != "strangeness-free" or "a" in form.slices or form.leading_is_constant:
+            return False
+        if not len(form.blocks.multipliers) or form.n > LARGEST_LOOKED_AT:
+            return False
+        rows, columns = self.compiled.leading_pattern
+        n_v, first_v = len(form.blocks.V), form.blocks.V[0]
+        here = np.isin(rows, form.blocks.dynamic)
+        port = leading_port(form)
+        values = np.zeros(port.n_out)
+        for t, both in ((self.t, np.concatenate([state.x, state.x_dot])), (float(state.failed_t), state.failed)):
+            if not np.any(both) or port.call_status(t, both, self.ports.theta, values):
+                continue
+            M = np.zeros((n_v, n_v))
+            M[rows[here] - form.blocks.dynamic[0], columns[here] - first_v] = values[here]
+            if mass_is_singular(ca.DM(M), NEARLY_SINGULAR):
+                return True
+        return False
+
+    def _way_over(self) -> str:
+        if self.options.singular == "stop":
+            return "Geoms(singular='step over') passes isolated ones on the branch of the motion."
+        return (
+            "No way over it was found on which the motion goes on: tighter tolerances tell more of its direction; "
+            "where several branches are as good as each other, nothing does."
         )
 
     def _dependent_rows(self, threshold: float) -> str:

@@ -25,35 +25,44 @@ STATE = layout(
         "F_here", "rate_here",  # the residual at the current point, and the x' it was evaluated with
         "e_row", "e_column",  # of the nonzeros of E
         "kinematic",  # rows of p' = Z v, if the estimate has to look at them for themselves
+        "motion",  # variables that constraints do not determine by the others, as they do multipliers; or none
         "error", "correction",
         "failed",  # (2 n): the stage at which a function could not be evaluated
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
-    reals=[*shell.REALS, "time_unit", "h_accepted", "error_accepted", "rate", "contraction", "failed_t"],
+    reals=[
+        *shell.REALS, "time_unit", "h_accepted", "error_accepted", "rate", "contraction", "failed_t", "ceiling",
+    ],
     wholes=[
-        *shell.WHOLES, "m", "n_nonzeros", "n_e", "n_kinematic",
+        *shell.WHOLES, "m", "n_nonzeros", "n_e", "n_kinematic", "n_motion",
         "constant",  # E does not change
         # cleared at every start:
         *shell.FLAGS,
         "first", "rejected", "need_jacobian", "need_factors", "jacobian_is_here", "have_history", "iterations",
         "convergence_failed",
         "look_again",  # the pattern of estimated differences may be too small
+        "since_failure",  # accepted steps since Newton's method failed
         "have_here",  # F_here belongs to the current point
+        "redundant",  # constraints leave multipliers undetermined: the smallest are wanted
     ],
 )  # fmt: skip
 FLAGS = STATE.names[STATE.names.index(shell.FLAGS[0]) :]
 state_at = member(STATE)
 
 #: the fields with which the record of every linear algebra begins; cost: floating-point operations of decompose,
-#: prepare, one Newton iteration, one error estimate; own and state: addresses of the record itself and of `STATE`
-LINEAR_ALGEBRA = ("decompose", "prepare", "solve_stages", "solve_real", "correct", "nonzeros", "cost", "own", "state")
+#: prepare, one Newton iteration, one error estimate; own and state: addresses of the record itself and of `STATE`;
+#: shorten is 0 where constraints may not be redundant
+LINEAR_ALGEBRA = (
+    "decompose", "prepare", "solve_stages", "solve_real", "correct", "shorten", "nonzeros", "cost", "own", "state",
+)  # fmt: skip
 algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
 
 
 def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
     """Work space for a compiled system; `n_inputs` counts inputs and their derivatives."""
     blocks = compiled.system.blocks  # of a projected system, whose constraints filter estimates
-    kinematic = () if blocks is None else blocks.kinematic
+    kinematic, determined = ((), ()) if blocks is None else (blocks.kinematic, blocks.Y)
+    motion = np.setdiff1d(np.arange(compiled.system.n), determined) if len(determined) else ()
     system, (e_row, e_column) = compiled.system, compiled.leading_pattern
     n, m, index, algebraic = system.n, len(system.equations), system.index, ~system.differential_equations
     vectors = {name: np.zeros(n) for name in ("x", "x_dot", "atol", "rtol", "weight", "scale", "error", "correction")}
@@ -65,10 +74,11 @@ def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
         F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
         inputs=np.zeros((3, n_inputs)), differences=0, F_here=np.zeros(m), rate_here=np.zeros(n),
         e_row=np.ascontiguousarray(e_row, np.int64), e_column=np.ascontiguousarray(e_column, np.int64),
-        kinematic=np.ascontiguousarray(kinematic, np.int64),
+        kinematic=np.ascontiguousarray(kinematic, np.int64), motion=np.ascontiguousarray(motion, np.int64),
     )  # fmt: skip
     sizes = dict(
         n_kinematic=len(kinematic),
+        n_motion=len(motion),
         n=n,
         n_coefficients=N_COEFFICIENTS,
         m=m,

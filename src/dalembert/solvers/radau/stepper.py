@@ -65,7 +65,10 @@ class RadauStepper(ImplicitStepper):
         last = h * NEARLY_THERE >= abs(span)
         h = np.copysign(abs(span) if last else h, span)
         state.memory[self._cleared] = 0
-        state.set(t=t, t_end=t_end, h=h, h_old=h, rate=1.0, contraction=1.0, first=1, need_jacobian=1, last=int(last))
+        state.set(
+            t=t, t_end=t_end, h=h, h_old=h, rate=1.0, contraction=1.0, ceiling=0.0, since_failure=1000, first=1,
+            need_jacobian=1, last=int(last),
+        )  # fmt: skip
 
     def limit_first_step(self, h: float) -> None:
         """Shorten the step that `start` has chosen."""
