@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.regularize import consistent_initial_values, formulate
-from dalembert.solvers.multipliers import NODES, multipliers_of, times_within
+from dalembert.solvers.multipliers import NODES, Multipliers, multipliers_of, times_within
 from mechanisms import random_mechanism
 
 METHODS = {
@@ -297,3 +297,21 @@ def test_nodes_lie_within_the_step():
     late = times_within(t, h, np.array([-1.0, -1.0]))
     assert 2.0 < late[0] < 2.0 + 1e-14
     assert -2.0 - 1e-14 < late[1] < -2.0
+
+
+def test_positions_do_not_wait_for_multipliers(monkeypatch):
+    """Those of large models take their time; they are computed when somebody looks at them, and then in all views."""
+    problem = da.problems.pendulum()
+    sol, same = (problem.simulate(method="radau5") for _ in range(2))
+    asked = []
+    settle = Multipliers.settle_for
+    monkeypatch.setattr(Multipliers, "settle_for", lambda *args: asked.append(1) or settle(*args))
+    view = sol.at(0.5)
+    assert sol.p.shape == sol.v.shape
+    assert view.p.shape == (2,)
+    assert sol["x"][0] == 1.0
+    assert not asked
+    np.testing.assert_array_equal(sol.lam, same.x[:, same._slices["lam"]])
+    np.testing.assert_array_equal(view.lam, same.trajectory(0.5)[same._slices["lam"]])
+    np.testing.assert_array_equal(sol.p, same.x[:, :2])
+    assert asked

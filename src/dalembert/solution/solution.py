@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.checks import reals, shown
+from dalembert.checks import shown
 from dalembert.errors import DalembertError, OptionError, SimulationError
 from dalembert.locks import prepared, renewed
 from dalembert.model import Model
@@ -18,7 +18,7 @@ from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
 from dalembert.solution.events import EventLog
 from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo, segment_at
-from dalembert.solution.state_view import StateView
+from dalembert.solution.state_view import SETTLED, StateView
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trace import Trace
 from dalembert.solution.trajectory import Trajectory
@@ -114,14 +114,13 @@ class Solution(StateView):
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
-        t, x = trajectory.points()
+        t, x, settled = trajectory.looked_at()
         if t_eval is not None and trajectory.dense:
-            t = t_eval[trajectory.covers(t_eval)]
-            x = trajectory(t)
+            t, x, settled = trajectory.looked_at(t_eval[trajectory.covers(t_eval)])
         self.segments = tuple(segments) or (SegmentInfo(trajectory.interval[0]),)
         self._direction = -1.0 if trajectory.interval[1] < trajectory.interval[0] else 1.0
         self._numbers = self._segment_at(t, repeated=t_eval is None)
-        super().__init__(t, x, slices, names, not_kept, self._discrete_at(self._numbers))
+        super().__init__(t, x, slices, names, not_kept, self._discrete_at(self._numbers), settled)
         self.model = model
         self.method = method
         self.formulation = formulation
@@ -169,6 +168,7 @@ class Solution(StateView):
 
     def __getstate__(self) -> dict[str, Any]:
         self._complete()
+        self._values(True)
         waiting = [name for name in self.__dict__ if name.startswith("_make_")]
         made = {name.removeprefix("_make_"): getattr(self, name.removeprefix("_make_")) for name in waiting}
         return {name: value for name, value in self.__dict__.items() if name not in waiting} | made
@@ -180,11 +180,10 @@ class Solution(StateView):
 
     def at(self, t: float | np.ndarray) -> StateView:
         """The state at any time of the interval, or at an array of times; right after the jump where it jumps."""
-        x = self.trajectory(t)
-        time = reals(t)[()]
+        time, x, settled = self.trajectory.looked_at(t)
         discrete = self._discrete_at(self._segment_at(np.ravel(time)))
         discrete = {name: np.reshape(values, np.shape(time))[()] for name, values in discrete.items()}
-        return StateView(time, x, self._slices, self._names, self.not_kept, discrete)
+        return StateView(time, x, self._slices, self._names, self.not_kept, discrete, settled)
 
     def _segment_at(self, t: np.ndarray, *, repeated: bool = False) -> np.ndarray | None:
         """Numbers of segments; None if there is nothing to tell apart."""
@@ -283,7 +282,7 @@ class Solution(StateView):
             if missing or kind not in self._slices:
                 values[kind] = np.full((len(names), len(self.t)), np.nan)
             else:
-                values[kind] = np.ascontiguousarray(self._x[:, self._slices[kind]].T)
+                values[kind] = np.ascontiguousarray(self._values(kind in SETTLED)[:, self._slices[kind]].T)
         return values
 
     # -- export ----------------------------------------------------------------------------------------------------

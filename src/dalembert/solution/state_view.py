@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from dalembert.errors import ModelError, NotKept
 from dalembert.kept import computed
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import VISIBLE
+
+#: kinds that may be settled when somebody looks at them
+SETTLED = ("w", "lam", "mu")
 
 
 class StateView:
@@ -31,6 +34,9 @@ class StateView:
         Components that are missing, if only some were kept.
     discrete : mapping of names to values, optional
         Of the discrete variables, which are no part of x.
+    settled : function, optional
+        Gives x with the multipliers that are meant. Large models take their time for that: it is asked only when
+        somebody looks at them.
 
     Examples
     --------
@@ -50,7 +56,9 @@ class StateView:
         names: Mapping[str, tuple[str, ...]],
         not_kept: Mapping[str, tuple[str, ...]] | None = None,
         discrete: Mapping[str, np.ndarray | float] | None = None,
+        settled: Callable[[], np.ndarray] | None = None,
     ):
+        self._settled = settled
         self.not_kept = None if not_kept is None else {kind: tuple(ns) for kind, ns in not_kept.items()}
         self._discrete = dict(discrete or {})
         self.t = t
@@ -72,7 +80,15 @@ class StateView:
         if "x" in self._slices:
             raise AttributeError(f"the model is no EquationsOfMotion: it has no '{kind}'; its unknowns are in x")
         self._must_be_whole(kind)
-        return self._x[..., self._slices.get(kind, slice(0, 0))]
+        return self._values(kind in SETTLED)[..., self._slices.get(kind, slice(0, 0))]
+
+    def _values(self, settled: bool) -> np.ndarray:
+        """x, with multipliers that may be looked at if they are to be `settled`."""
+        make = self._settled if settled else None
+        if make is not None:
+            self._x = make()
+            self._settled = None
+        return self._x
 
     def _must_be_whole(self, kind: str) -> None:
         """Columns that have moved up would be taken for others."""
@@ -88,6 +104,10 @@ class StateView:
             f"is by name, [{kept[0]!r}], or name {kind!r} in Output(components=...)"
         )
 
+    def __getstate__(self) -> dict:
+        self._values(True)
+        return self.__dict__
+
     @property
     def partial(self) -> bool:
         """Whether only some components were kept."""
@@ -98,7 +118,7 @@ class StateView:
         """The whole state, or of a mechanical model all that was kept of it."""
         if "x" in self._slices:
             self._must_be_whole("x")
-        return self._x
+        return self._values(True)
 
     @property
     def p(self) -> np.ndarray:
@@ -153,7 +173,8 @@ class StateView:
             return self._discrete[name]
         if name not in self._columns:
             raise ModelError(explain_unknown(name, self.names))
-        column = self._x[..., self._columns[name]]
+        kind = next(kind for kind, names in self._names.items() if kind in self._slices and name in names)
+        column = self._values(kind in SETTLED)[..., self._columns[name]]
         return column if column.ndim else float(column)
 
     def to_dict(self) -> dict[str, np.ndarray | float]:

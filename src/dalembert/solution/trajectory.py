@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -178,8 +178,24 @@ class Trajectory:
         """Length of the state vector."""
         return self.start_x.size
 
-    def __call__(self, t: float | Sequence[float] | np.ndarray) -> np.ndarray:
-        """The state at one time, shape (n,), or at an array of times, shape (N, n). At a jump: the state after it."""
+    def looked_at(
+        self, t: float | Sequence[float] | np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray, Callable[[], np.ndarray] | None]:
+        """Times and states, at the accepted points or at t; and a function that gives the states with settled columns,
+        if there are some that are not."""
+        if t is not None:
+            x = self(t, settled=False)
+            time = reals(t)[()]
+            return time, x, (lambda: self(time)) if self._unsettled is not None else None
+        if self._points is not None or self._unsettled is None:
+            return *self.points(), None
+        return *self._ends(), lambda: self.points()[1]
+
+    def __call__(self, t: float | Sequence[float] | np.ndarray, *, settled: bool = True) -> np.ndarray:
+        """The state at one time, shape (n,), or at an array of times, shape (N, n). At a jump: the state after it.
+
+        Without `settled`, columns that are computed when somebody looks at them may be a method's own.
+        """
         if not self.dense:
             raise OptionError(
                 f"this result holds {len(self.points()[0])} points and nothing between them; "
@@ -202,7 +218,7 @@ class Trajectory:
             ends = self._direction * self.t
             step = np.minimum(np.searchsorted(ends, along[started]), self.t.size - 1)
             s = np.clip((t.ravel()[started] - self.t[step]) / self.h[step], -1.0, 0.0)
-            x[started] = self._polynomials(step, s)
+            x[started] = self._polynomials(step, s, settled)
         # the last of several jumps at one time wins, as assignment goes in order
         places = np.concatenate([[self.start_t], self.t])[self.restarts]
         for place, after in zip(places, self.restart_x, strict=True):
@@ -228,10 +244,13 @@ class Trajectory:
                 with prepared(_SETTLING):
                     if self._unsettled is not None:
                         self._unsettled.settle_ends(self, self._coefficients)
-            # the ends of the steps are stored as they are
-            x = np.concatenate([self.start_x[None, :], self._coefficients[:, 0]])
-            self._points = self._with_jumps(np.concatenate([[self.start_t], self.t]), x, 1)
+            self._points = self._ends()
         return self._points
+
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of the steps are stored as they are."""
+        x = np.concatenate([self.start_x[None, :], self._coefficients[:, 0]])
+        return self._with_jumps(np.concatenate([[self.start_t], self.t]), x, 1)
 
     def curve(self, least: int = 500) -> tuple[np.ndarray, np.ndarray]:
         """At least `least` times and states for a smooth drawing; the accepted points are among them."""
@@ -240,16 +259,16 @@ class Trajectory:
         within = 4 if self.t.size <= 5000 else 1
         return self._sampled(max(within, math.ceil(least / self.t.size)))
 
-    def _polynomials(self, step: np.ndarray, s: np.ndarray) -> np.ndarray:
+    def _polynomials(self, step: np.ndarray, s: np.ndarray, settled: bool = True) -> np.ndarray:
         """Horner's scheme for many steps at once; piece by piece where copies would fill the memory."""
         rows = max(1, PIECE // max(1, self.n))
         if len(step) > rows:
             x = np.empty((len(step), self.n))
             for first in range(0, len(step), rows):
                 part = slice(first, first + rows)
-                x[part] = self._polynomials(step[part], s[part])
+                x[part] = self._polynomials(step[part], s[part], settled)
             return x
-        c = self.coefficients
+        c = self.coefficients if settled else self._coefficients
         degree = c.shape[1] - 1
         x = c[step, degree]
         for j in range(degree - 1, -1, -1):
