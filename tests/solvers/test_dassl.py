@@ -283,7 +283,7 @@ def test_full_errors_of_multipliers_are_possible_in_index_1_only():
         (dict(algebraic_errors="scale"), "did you mean 'scaled'"),
         (dict(newton_iterations=1), "at least 2"),
         (dict(newton_limit=0.0), "must be positive"),
-        (dict(matrix_range=1.0), "between 0 and 1"),
+        (dict(matrix_range=0.99), "between 0 and 0.9"),
         (dict(initial_values="fix"), "correct"),
         (dict(order=3), "no option 'order'"),
     ],

@@ -437,7 +437,7 @@ def test_root_function_that_raises():
         (dict(sequence=(1, 2, 3)), "increasing whole numbers from 2"),
         (dict(sequence=(2, 3)), "3 to 13"),
         (dict(sequence=(2, 4, 4)), "increasing"),
-        (dict(sequence=5), "a name or numbers"),
+        (dict(sequence=5), "a name or whole numbers"),
         (dict(discretization="mod"), "discretization='mod' is unknown"),
         (dict(dense_order=2), "at least 3"),
         (dict(dense_limit=0.0), "must be positive"),

@@ -96,7 +96,10 @@ def start_helpers(families: Sequence[str]) -> None:
     if not families or fcntl is None or _helping or not _is_python(sys.executable):
         return
     with _starting:
-        _helpers[:] = [helper for helper in _helpers if helper.poll() is None]
+        for helper in [helper for helper in _helpers if helper.poll() is not None]:
+            _helpers.remove(helper)
+            with contextlib.suppress(OSError):
+                helper.stdin.close()
         if _helpers:  # busy with what was asked for before
             return
         for k in range(min(_processes() - 1, _MOST)):

@@ -113,7 +113,7 @@ def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
     >>> hidden.velocity(p=[0.6, -0.8], v=[0.4, 0.3])     # 2 x x' + 2 y y'
     array([0.])
     """
-    if not isinstance(model, EquationsOfMotion):
+    if not getattr(model, "mechanical", False):
         raise OptionError(f"hidden_constraints needs EquationsOfMotion, not {shown(model)}")
     return model.kept.get(HIDDEN, None, lambda: _with_own(model, derive(model)))
 

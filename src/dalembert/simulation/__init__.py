@@ -117,7 +117,9 @@ def simulate(
     True
     """
     for name in unknown:
-        raise OptionError(f"simulate has no argument '{name}': {explain_unknown(name, simulate.__kwdefaults__)}")
+        raise OptionError(
+            f"simulate has no argument '{name}': {explain_unknown(name, simulate.__wrapped__.__kwdefaults__)}"
+        )
     if not isinstance(model, Model):
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
         raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")

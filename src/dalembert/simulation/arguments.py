@@ -120,12 +120,12 @@ def _tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Toleran
                     f"{name} has shape {given.shape}; the {len(variables)} unknowns are {', '.join(variables)}"
                 )
             array[:] = given
-        fits = np.isfinite(array) & (array > least) & (array < most)
+        fits = np.isfinite(array) & (array > least) & (array <= most)
         if not fits.all():
             bad = int(np.argmax(~fits))
             raise OptionError(
-                f"{name} = {array[bad]} for '{variables[bad]}' must be finite and greater than {least:g}, and less "
-                f"than {most:g}: {_WHY[name]}"
+                f"{name} = {array[bad]} for '{variables[bad]}' must be finite and greater than {least:g}, and at "
+                f"most {most:g}: {_WHY[name]}"
             )
         array.flags.writeable = False  # runs share them
         arrays.append(array)

@@ -187,8 +187,8 @@ class _InPython:
         self._affine = not graph.externals_in(matrix) and not ca.depends_on(nonzeros(matrix), determined)
 
     def __call__(self, t: np.ndarray, x: np.ndarray, theta: np.ndarray) -> None:
-        for k in range(len(t)):
-            x[k, self._columns] = self._point(float(t[k]), x[k], np.ascontiguousarray(theta[min(k, len(theta) - 1)]))
+        for time, state, row in zip(t.tolist(), x, np.broadcast_to(theta, (len(t), theta.shape[1])), strict=True):
+            state[self._columns] = self._point(time, state, np.ascontiguousarray(row))
 
     def _point(self, t: float, x: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """The values of the columns."""

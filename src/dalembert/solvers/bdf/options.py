@@ -63,8 +63,9 @@ class BdfOptions(MethodOptions):
             f"jacobian={self.jacobian!r} must be Exact(), Differences() or GroupedDifferences()",
         )
         require(
-            self.matrix_range is None or 0 <= self.matrix_range < 1,
-            f"matrix_range={self.matrix_range} must lie between 0 and 1",
+            self.matrix_range is None or 0 <= self.matrix_range <= 0.9,
+            f"matrix_range={self.matrix_range} must lie between 0 and 0.9: a matrix that is much too large makes "
+            "corrections so small that they seem to have converged",
         )
 
     @property

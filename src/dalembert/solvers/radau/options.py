@@ -83,7 +83,8 @@ class RadauOptions(MethodOptions):
 
         internal = 0.1 * float(np.min(spec.tolerances.rtol)) ** (2 / 3)
         return Control(
-            newton_limit=self.newton_limit or max(min(10 * self.rounding_unit / internal, 1), min(0.03, internal**0.5)),
+            newton_limit=self.newton_limit
+            or max(min(10 * self.rounding_unit / internal, 1.0), min(0.03, internal**0.5)),
             max_iterations=self.newton_iterations,
             safety=self.safety,
             max_growth=self.max_growth,
