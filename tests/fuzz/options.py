@@ -91,7 +91,7 @@ LEGAL = {
     "singular": of("stop", "step over"),
     "scaling": of("rows", "step", "none"),
     "accelerations": of("auto", "eliminated", "unknown"),
-    "rank_threshold": of(5e-324, 1e-15, 1e-11, 1e-6),
+    "rank_threshold": of(1e-14, 1e-11, 1e-6),
     "max_order": whole(1, 13),
     "algebraic_errors": of("full", "scaled", "excluded"),
     "matrix_range": of(None, 0.0, 0.25, 0.5, 0.9),
@@ -156,9 +156,9 @@ def some_tolerances(rng, system):
         rtol, atol = float(rng.choice([1.1e-14, 1e-13, 0.999])), float(rng.choice([1e-99, 1e-20, 1e99, 1e3]))
     kind = rng.integers(5)
     if kind == 3:
-        return dict.fromkeys(system.compared[:2], rtol), atol, rtol, atol
+        return dict.fromkeys(system.compared[:2], rtol), atol, max(rtol, 1e-6), atol  # others have the default
     if kind == 4:
-        return np.float32(rtol) * 1.0, {system.compared[0]: atol}, rtol, atol
+        return np.float32(rtol) * 1.0, {system.compared[0]: atol}, rtol, max(atol, 1e-8)
     return rtol, atol, rtol, atol
 
 
@@ -237,6 +237,8 @@ def some_run(seed):
         "discrete": {"brake": case.brake}, "events": some_events(rng, system, kicks) or None,
         "t_eval": some_output(rng, system, t0, t1),
     }  # fmt: skip
+    if callable(arguments["inputs"]["drive"]):  # may run as Python code, dozens of times in a stage
+        arguments["max_steps"] = 300
     if rng.random() < 0.05:
         arguments["max_steps"] = 1 if options else 2**63 - 1  # without options of its own a method comes to the end
     for name, chance, values in (
@@ -333,8 +335,8 @@ def wrong_by(solution, system, case, method, tolerances):
             continue
         found = np.array([solution[name][point] for name in names])
         error = np.abs(found - truth[columns])
-        # the defaults are in force for names that the mappings leave out
-        weight = max(atol, 1e-8) + max(rtol, 1e-6) * np.maximum(np.abs(truth[columns]), 0.1)
+        # numbers near zero are differences of larger ones, and have their rounding errors
+        weight = atol + max(rtol, 1e-13) * np.maximum(np.abs(truth[columns]), 0.1)
         worst = float(np.max(error / weight))
         if worst > MOST_TOLERANCES:
             faults.append(f"{worst:.1e} tolerances off at t = {t:.6g} in {names[int(np.argmax(error / weight))]}")

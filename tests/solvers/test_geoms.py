@@ -281,7 +281,7 @@ def test_untraceable_force():
         (dict(formulation="index2"), "did you mean 'index1'"),
         (dict(invariants="force"), "'project', 'impose', 'ignore'"),
         (dict(corrections=-1), "negative"),
-        (dict(rank_threshold=0.0), "between 0 and 1"),
+        (dict(rank_threshold=1e-16), "between 1e-15, below which is rounding, and 1"),
         (dict(accelerations="none"), "'auto', 'eliminated', 'unknown'"),
     ],
 )

@@ -83,7 +83,10 @@ class Geoms(RadauOptions):
         one_of("accelerations", self.accelerations, ("auto", "eliminated", "unknown"))
         require(self.corrections >= 0, f"corrections={self.corrections} must not be negative")
         between("corrections", self.corrections, 0, MOST_ITERATIONS)
-        require(0 < self.rank_threshold < 1, f"rank_threshold={self.rank_threshold} must lie between 0 and 1")
+        require(
+            1e-15 <= self.rank_threshold < 1,
+            f"rank_threshold={self.rank_threshold} must lie between 1e-15, below which is rounding, and 1",
+        )
 
     def _take_null_space(self) -> None:
         """`algebraic` and `differential` are what a `NullSpace` says; both may be given only if they agree."""
