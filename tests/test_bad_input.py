@@ -524,3 +524,13 @@ def test_stiff_oscillators():
     fast = oscillator(lambda s: [-1e8 * s.x])
     sol = failing(lambda: da.simulate(fast, (0, 10), p0=[1], max_steps=2000), "fast oscillation", before=10)
     assert np.abs(sol["x"]).max() < 1.01
+
+
+@pytest.mark.parametrize("method", [da.Radau5(formulation="baumgarte"), da.Dassl(formulation="baumgarte")], ids=str)
+def test_baumgarte_backwards(method):
+    """What is damped forwards grows backwards."""
+    problem = da.problems.pendulum()
+    with pytest.raises(da.OptionError, match="time runs backwards, Baumgarte's terms drive away"):
+        da.simulate(problem.model, (0, -1), p0=problem.p0, v0=problem.v0, method=method)
+    free = da.EquationsOfMotion(p=["x"], mass=[1.0], force=lambda s: [-s.x])
+    assert da.simulate(free, (0, -1), p0=[1], method=method).success

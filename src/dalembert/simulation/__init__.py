@@ -138,6 +138,11 @@ def simulate(
     clock = [time.perf_counter()]
     form = preparing(options.formulate, model)
     clock.append(time.perf_counter())
+    if t1 < t0 and form.formulation == "baumgarte" and (model.names("lam") or model.names("mu")):
+        raise OptionError(
+            f"t_span = ({t0:g}, {t1:g}): where time runs backwards, Baumgarte's terms drive away from the constraints. "
+            "Take another formulation"
+        )
     tolerances, sampling = tolerances_for(form, rtol, atol), Sampling(t_eval, t0, t1, form)
     from dalembert.simulation.drive import drive  # imports numba: not before it is needed
 
