@@ -200,18 +200,21 @@ def flag(value: Any) -> bool:
 _USERS: ContextVar[dict[str, str] | None] = ContextVar("users_arithmetic", default=None)
 
 
-@contextlib.contextmanager
-def quiet_arithmetic() -> Iterator[None]:
+class quiet_arithmetic:
     """Overflow and NaN in our own code are no news: what comes of them is looked at, and told in words.
 
     Neither warnings of NumPy nor the exceptions that ``np.seterr(all="raise")`` asks for come from inside.
     """
-    users = _USERS.set(np.geterr() if _USERS.get() is None else _USERS.get())
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        _USERS.reset(users)
+
+    def __enter__(self) -> None:
+        known = _USERS.get()
+        self._users = _USERS.set(np.geterr() if known is None else known)
+        self._ours = np.errstate(all="ignore")
+        self._ours.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._ours.__exit__(*exception)
+        _USERS.reset(self._users)
 
 
 @contextlib.contextmanager

@@ -101,17 +101,17 @@ def forks_wait(function: F) -> F:
     return wrapped
 
 
-@contextlib.contextmanager
-def away() -> Iterator[None]:
+class away:
     """Let others fork meanwhile, from the outermost function where `forks_wait`; nothing happens in an inner one."""
-    if not _symbols._is_owned() or _depth != 1:
-        yield
-        return
-    end()
-    try:
-        yield
-    finally:
-        begin()
+
+    def __enter__(self) -> None:
+        self._left = _depth == 1 and _symbols._is_owned()
+        if self._left:
+            end()
+
+    def __exit__(self, *exception: object) -> None:
+        if self._left:
+            begin()
 
 
 # -- forking -------------------------------------------------------------------------------------------------------

@@ -24,11 +24,17 @@ FARTHEST = 1e130
 TIGHTEST, LOOSEST = 1e-14, 1.0
 #: and absolute ones between these, since errors are divided by them and squared
 SMALLEST, LARGEST = 1e-100, 1e100
+#: numbers that need not be looked at
+PLAIN = (float, int)
 #: output times may lie this many units of rounding beyond the ends
 SLACK = 8
 
 
 def time_span(t_span: Any) -> tuple[float, float]:
+    if type(t_span) is tuple and len(t_span) == 2 and type(t_span[0]) in PLAIN and type(t_span[1]) in PLAIN:
+        t0, t1 = t_span
+        if abs(t0) <= FARTHEST and abs(t1) <= FARTHEST and not 0 < abs(t1 - t0) < SHORTEST:
+            return float(t0), float(t1)
     try:
         if isinstance(t_span, str | bytes | Set | Mapping):  # of these, entries come in no order, or are no numbers
             raise TypeError

@@ -85,6 +85,11 @@ class Loop:
     def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
         if self.t0 == self.t1:
             return
+        if not self.model.breakpoints:
+            self.events.look(self.segments.current, self.t0, x, x_dot)
+            self.segments.current.stepper.start(self.t0, x, x_dot, self.t1, first_step)
+            self._reach(self.t1)
+            return
         direction = 1.0 if self.t1 >= self.t0 else -1.0
         breaks = sorted(
             (b for b in self.model.breakpoints if (b - self.t0) * direction > 0 and (self.t1 - b) * direction >= 0),
