@@ -217,7 +217,8 @@ class Trajectory:
         if self.t.size:
             ends = self._direction * self.t
             step = np.minimum(np.searchsorted(ends, along[started]), self.t.size - 1)
-            s = np.clip((t.ravel()[started] - self.t[step]) / self.h[step], -1.0, 0.0)
+            with np.errstate(over="ignore"):  # steps may be as short as numbers can be
+                s = np.clip((t.ravel()[started] - self.t[step]) / self.h[step], -1.0, 0.0)
             x[started] = self._polynomials(step, s, settled)
         # the last of several jumps at one time wins, as assignment goes in order
         places = np.concatenate([[self.start_t], self.t])[self.restarts]
