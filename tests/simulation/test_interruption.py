@@ -17,8 +17,17 @@ from dalembert.solvers.stepper import KernelStepper
 PENDULUM = da.problems.pendulum()
 
 
-def swing(end, **more):
-    return da.simulate(PENDULUM.model, (0, end), p0=PENDULUM.p0, v0=PENDULUM.v0, **more)
+def swing(end, problem=PENDULUM, **more):
+    return da.simulate(problem.model, (0, end), p0=problem.p0, v0=problem.v0, **more)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """No kernel is quick; of a problem of its own, since steppers that are used again know their pace."""
+    monkeypatch.setattr(stepper_module, "IMPATIENT", 0.0)
+    monkeypatch.setattr(stepper_module, "QUICK", 0.0)
+    monkeypatch.setattr(stepper_module, "LARGE", 0)
+    return da.problems.pendulum()
 
 
 METHODS = [da.Radau5(), da.Geoms(), da.Dassl(), da.Odassl(), da.Mexx(), da.Hem5(), da.Rkf45()]
@@ -92,7 +101,7 @@ def test_an_action_that_is_interrupted_keeps_everything_before_it():
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
-def test_kernels_that_take_long_work_in_a_thread(method, monkeypatch):
+def test_kernels_that_take_long_work_in_a_thread(method, impatient, monkeypatch):
     """With the same results."""
     plain = swing(5, method=method)
     threads, work = [], KernelStepper._work
@@ -102,18 +111,14 @@ def test_kernels_that_take_long_work_in_a_thread(method, monkeypatch):
         return work(self)
 
     monkeypatch.setattr(KernelStepper, "_work", observed)
-    monkeypatch.setattr(stepper_module, "IMPATIENT", 0.0)
-    monkeypatch.setattr(stepper_module, "LARGE", 0)
-    again = swing(5, method=method)
+    again = swing(5, impatient, method=method)
     assert threads
     assert not any(threads)
     np.testing.assert_array_equal(plain.x, again.x)
 
 
-def test_a_kernel_that_works_in_a_thread_is_told_to_stop(monkeypatch):
+def test_a_kernel_that_works_in_a_thread_is_told_to_stop(impatient, monkeypatch):
     """The main thread is interrupted while it waits; the kernel returns early, and its steps are in the result."""
-    monkeypatch.setattr(stepper_module, "IMPATIENT", 0.0)
-    monkeypatch.setattr(stepper_module, "LARGE", 0)
     work, begun = KernelStepper._work, threading.Event()
 
     def watched(self):
@@ -131,7 +136,7 @@ def test_a_kernel_that_works_in_a_thread_is_told_to_stop(monkeypatch):
     try:
         threading.Thread(target=interrupt).start()
         with pytest.raises(da.Interrupted) as caught:
-            swing(1e9, method="hem5", max_steps=10**9, t_eval=da.Output(max_spacing=1e5))
+            swing(1e9, impatient, method="hem5", max_steps=10**9, t_eval=da.Output(max_spacing=1e5))
     finally:
         signal.signal(signal.SIGINT, before)
     assert caught.value.solution.trajectory.interval[1] > 20

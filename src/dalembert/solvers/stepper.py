@@ -36,6 +36,8 @@ _IN_A_ROW = {
 FIRST, LARGE = 128, 64
 #: seconds that a kernel may work on without a chance for Ctrl-C
 IMPATIENT = 0.2
+#: seconds for a full buffer up to which the pace need not be looked at again
+QUICK = 0.03
 
 #: bytes of records up to which their contents at the beginning of a run are remembered for the next one
 REMEMBERED = 1 << 20
@@ -71,6 +73,7 @@ class KernelStepper:
         self._trace: Memory | None = None
         self._attempts: list[np.ndarray] = []
         self._pace: float | None = None  # seconds that a step takes, as far as is known
+        self._quick = False  # steps take so little that nobody needs to look at the time any more
         self._begun: list[tuple[np.ndarray, np.ndarray]] = []  # memory, and what was in it when `spec` was prepared
 
     def prepare(self, spec: RunSpec) -> None:
@@ -148,6 +151,9 @@ class KernelStepper:
 
     def advance(self) -> int:
         self.buffer.used[0] = 0
+        if self._quick:
+            with away():
+                return self._work()
         if self._pace is not None:
             return self._measured()
         most, before = self.spec.max_steps, int(self.counts[Count.STEPS])
@@ -166,6 +172,7 @@ class KernelStepper:
             reason = in_background(self._work, self.stop) if self._takes_long() else self._work()
             seconds = time.perf_counter() - begun
         self._pace = seconds / max(int(self.counts[Count.STEPS]) - before, 1)
+        self._quick = self._pace * len(self.buffer.t) < QUICK
         return reason
 
     def _work(self) -> int:

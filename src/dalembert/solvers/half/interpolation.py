@@ -91,12 +91,13 @@ def raise_from_positions(state):
     c, x, x_dot = mat(state.coefficients, N_COEFFICIENTS, n), vec(state.x, n), vec(state.x_dot, n)
     new, new_dot, raw, weight = vec(state.next, n), vec(state.next_dot, n), vec(state.raw, n_p), vec(state.weight, n)
     total = 0.0
+    rounding = ROUNDING / abs(h)
     for i in range(n_p):
         a0, a1 = h * x_dot[n_p + i], h * new_dot[n_p + i]
         mean = 0.5 * (x[n_p + i] + new[n_p + i]) + (a0 - a1) / 12.0
         missed = (raw[i] - x[i]) / h - mean
-        certain = max(abs(missed) - ROUNDING * abs(x[i] / h), 0.0)
-        total += (certain / weight[n_p + i]) ** 2
+        certain = max(abs(missed) - rounding * abs(x[i]), 0.0) / weight[n_p + i]
+        total += certain * certain
         kappa = 30.0 * missed
         if abs(kappa * h) > NOISE * abs(raw[i]):  # over the shortest steps the way travelled is nothing but rounding
             raise_degree(c, n_p + i, kappa)
