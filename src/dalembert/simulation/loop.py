@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 
@@ -85,33 +86,36 @@ class Loop:
     def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
         if self.t0 == self.t1:
             return
-        if not self.model.breakpoints:
-            self.events.look(self.segments.current, self.t0, x, x_dot)
-            self.segments.current.stepper.start(self.t0, x, x_dot, self.t1, first_step)
-            self._reach(self.t1)
-            return
-        direction = 1.0 if self.t1 >= self.t0 else -1.0
-        breaks = sorted(
-            (b for b in self.model.breakpoints if (b - self.t0) * direction > 0 and (self.t1 - b) * direction >= 0),
-            reverse=direction < 0,
-        )
-        smooth, sides = self._smooth(breaks), set(breaks)
+        breaks = self._breakpoints()
+        smooth = self._smooth(breaks)
         t, since_last = beginning(self.model, self.t0, self.t1), np.inf
         self.events.look(self.segments.current, t, x, x_dot)
-        for stop in [*breaks, *({self.t1} - sides)]:
+        for stop in breaks if breaks[-1:] == [self.t1] else [*breaks, self.t1]:
+            broken = stop != self.t1 or breaks[-1:] == [self.t1]
             # inputs jump at breakpoints: keep every evaluation strictly on one side
-            end = float(np.nextafter(stop, self.t0)) if stop in sides else stop
-            if (end - t) * direction > SIMULTANEOUS * np.spacing(max(abs(t), abs(end))):  # no step is shorter
+            end = float(np.nextafter(stop, self.t0)) if broken else stop
+            if self._is_ahead(end, t):
                 self.recorder.shown = {end: stop}  # users asked for the breakpoint itself
                 self.segments.current.stepper.start(t, x, x_dot, end, first_step)
                 self.segments.current.stepper.limit_first_step(0.1 * since_last)
                 first_step = None
                 if self._reach(end):
                     return
-            if stop in sides:
+            if broken:
                 t, x, x_dot, since_last = self._cross(stop, end, stop in smooth)
                 if self.events.finished_by is not None:
                     return
+
+    def _breakpoints(self) -> list[float]:
+        """Those behind the start, up to the end, in the order in which they are met."""
+        low, high = sorted((self.t0, self.t1))
+        inside = [b for b in self.model.breakpoints if low <= b <= high and b != self.t0]
+        return sorted(inside, reverse=self.t1 < self.t0)
+
+    def _is_ahead(self, end: float, t: float) -> bool:
+        """Whether there is room for a step from t to `end`."""
+        way = end - t if self.t1 > self.t0 else t - end
+        return way > SIMULTANEOUS * math.ulp(max(abs(t), abs(end)))
 
     def _cross(self, stop: float, end: float, smooth: bool) -> tuple[float, np.ndarray, np.ndarray, float]:
         """From one side of a breakpoint to the other: the time there, the state, its rates, and the time since the last
