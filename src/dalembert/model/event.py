@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.checks import NoNumber, real, shown
+from dalembert.checks import NoNumber, real, shown, whole
 from dalembert.errors import ModelError, OptionError
 from dalembert.model.base import Model, contains_nan, wrong_name
 from dalembert.model.functions import trace
@@ -94,9 +94,13 @@ class Event(Shared):
         if not 0 <= number < math.inf:
             raise OptionError(f"threshold={shown(small)} of an event must be a finite number, not negative")
         points = self.check_points
-        plain = isinstance(points, numbers.Integral) and not isinstance(points, bool | np.timedelta64)
-        if not plain or not 1 <= points <= 10_000:
+        try:
+            count = whole(points)
+        except NoNumber:
+            count = 0
+        if not 1 <= count <= 10_000:
             raise OptionError(f"check_points={shown(points)} of an event must be a whole number from 1 to 10000")
+        object.__setattr__(self, "check_points", count)
 
 
 def as_events(given: Any) -> list[Event]:
