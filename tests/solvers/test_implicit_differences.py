@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as da
+from fuzz.others import root
 
 STRATEGIES = (
     da.Exact(partitioned=True), da.Differences(), da.Differences(partitioned=True),
@@ -60,16 +61,6 @@ class Random:
         run = solve_ivp(self.rates, (0, t_end), self.start, method="DOP853", rtol=1e-12, atol=1e-13)
         x, z = run.y[:, -1]
         return np.array([x, self.y(x), z])
-
-
-def root(function, value=0.0):
-    """Newton's method with central differences."""
-    for _ in range(50):
-        step = 2e-6 * function(value) / (function(value + 1e-6) - function(value - 1e-6))
-        value -= step
-        if abs(step) < 1e-15 * (1 + abs(value)):
-            break
-    return value
 
 
 def check(seed, tolerances):

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.compile.callback import python_port
-from dalembert.compile.kernel import announce
+from dalembert.compile.kernel import load
 from dalembert.compile.ports import Port
 from dalembert.compile.system import nonzeros
 from dalembert.kept import Pool, Slot
@@ -156,8 +156,8 @@ class _InKernel:
     """For models of moderate size whose functions could be traced."""
 
     def __init__(self, form: Form, columns: np.ndarray, start: Prepared):
-        with announce():
-            from dalembert.solvers import multiplier_kernel
+        load("dalembert.solvers.multiplier_kernel")
+        from dalembert.solvers import multiplier_kernel
 
         self._kernel, self._port, self._record = multiplier_kernel.settle, start.port, start.record
         self._places = np.full(form.n, -1)
