@@ -12,7 +12,7 @@ from dalembert.checks import shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
-from dalembert.model.expression import scalar
+from dalembert.model.expression import Expr, scalar
 from dalembert.model.outputs import LazyOutputs
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
@@ -136,34 +136,32 @@ def _own_forces(scene: Scene, joint: Joint) -> None:
 
 
 def _check_held(scene: Scene) -> None:
-    """Bodies that nothing holds need mass, and turning ones inertia, if not their own then of what they carry."""
+    """Bodies that nothing holds need mass, and those that joints move mass or inertia, if not their own then of what
+    they carry."""
     bones = scene.bones
-    heavy = [type(m) is ca.SX or m > 0 for m in (link.mass for link in scene.tree.links)]
-    round_ = [any(type(x) is ca.SX or x != 0.0 for row in link.inertia for x in row) for link in scene.tree.links]
+    symbolic = bones.mass.dtype == object
+    heavy = [isinstance(m, Expr) or m > 0 for m in bones.mass] if symbolic else (bones.mass > 0).tolist()
+    entries = bones.inertia.reshape(bones.n, 9)
+    some = [any(isinstance(x, Expr) or x != 0 for x in row) for row in entries] if symbolic else entries.any(axis=1)
+    some = [a or b for a, b in zip(heavy, some, strict=True)]
+    free = set(bones.own.values())
+    parent = bones.parent.tolist()
     for i in range(bones.n - 1, -1, -1):
-        link = scene.tree.links[i]
-        if not heavy[i] and not round_[i]:
+        if not some[i] or (i in free and not heavy[i]):
             _complain(scene, i)
-        if link.parent >= 0:
-            heavy[link.parent] |= heavy[i]
-            round_[link.parent] |= round_[i]
-        if link.move in (Move.FREE, Move.PLANAR_FREE) and not heavy[i]:
-            _complain(scene, i)
+        if parent[i] >= 0:
+            heavy[parent[i]] |= heavy[i]
+            some[parent[i]] |= some[i]
 
 
 def _complain(scene: Scene, link: int) -> None:
-    bones = scene.bones
-    on = [body.name for body in scene.system.bodies if bones.link_of[body.number] >= link]
-    name = next((b.name for b in scene.system.bodies if bones.link_of[b.number] == link), on[0] if on else "?")
-    own = bones.own.get(next((b.number for b in scene.system.bodies if b.name == name), -1)) is not None
-    why = (
-        "moves freely, since no joint connects it with the ground in these coordinates,"
-        if own
-        else "is moved by a joint"
-    )
+    """About a link without mass: name the body that it carries, or that hangs on it next."""
+    bones, bodies = scene.bones, scene.system.bodies
+    body = next((b for k in range(link, bones.n) for b in bodies if bones.link_of[b.number] == k), bodies[-1])
+    why = "is free, since no joint connects it with the ground," if body.number in bones.own else "is moved by a joint,"
     raise ModelError(
-        f"body '{name}' {why} but neither it nor what it carries has mass: give mass= (and inertia=), or hold it with "
-        f"mb.fixed(...)"
+        f"body '{body.name}' {why} but neither it nor what it carries has mass: give mass= (and inertia=), or hold it "
+        "with mb.fixed(...)"
     )
 
 

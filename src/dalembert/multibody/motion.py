@@ -127,8 +127,6 @@ class Tree:
             turned = al.rotation_of(tuple(self.q[first : first + 4]))
         if move is Move.FREE:
             shift, turned = tuple(self.q[first : first + 3]), al.rotation_of(tuple(self.q[first + 3 : first + 7]))
-        if move is Move.PLANAR_FREE:
-            shift, angle = (self.q[first], self.q[first + 1], 0.0), self.q[first + 2]
 
         local = al.add(offset, al.turn(fixed, shift))
         if self.planar:  # one sine and cosine of the whole angle, and no products of rotations
@@ -147,7 +145,6 @@ class Tree:
             freedoms = {
                 Move.REVOLUTE: ((axis, ZERO),),
                 Move.PRISMATIC: ((ZERO, own),),
-                Move.PLANAR_FREE: ((ZERO, UNIT[0]), (ZERO, UNIT[1]), (UNIT[2], ZERO)),
             }[move]
         else:
             freedoms = {
