@@ -1,0 +1,1 @@
+"""Multibody systems: bodies, joints and forces by name; pure description."""
