@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from dalembert.compile.kernel import kernel
 from dalembert.recursions.articulated import accelerations, clear, inertias, velocities
+from dalembert.recursions.matrices import (
+    by_parameters, derivative_entries, mass_entries, world_motions, world_poses,
+)  # fmt: skip
 from dalembert.recursions.newton_euler import coordinate_rates, joint_forces, motions_and_forces
-from dalembert.recursions.rows import WORK, tree_at
+from dalembert.recursions.rows import MATRIX_WORK, WORK, tree_at
 from dalembert.recursions.words import give_slot, skip, sweep, take_slot
 
 SIGNATURE = "int32(float64, uint64, uint64, uint64, uint64)"
 RETRY = 1
+BY_Q, BY_V, BY_A = 1, 2, 4
 
 
 @kernel(SIGNATURE)
@@ -78,4 +82,77 @@ def kinematics(t, x, theta, out, record):
     """p' = Z(p) v."""
     tree = tree_at(record)
     coordinate_rates(tree.n, tree.rows, x, skip(x, tree.n_q), out)
+    return 0
+
+
+@kernel(SIGNATURE)
+def mass(t, x, theta, out, record):
+    """Entries of the mass matrix; x may end behind p."""
+    tree = tree_at(record)
+    slot = take_slot(tree.slots)
+    work = skip(tree.work, slot * tree.slot_words)
+    dofs = skip(work, tree.n * MATRIX_WORK)
+    world_poses(tree.n, tree.rows, work, dofs, x)
+    mass_entries(tree.n, tree.rows, work, dofs, tree.walk_at, tree.lower, tree.upper, out)
+    give_slot(tree.slots, slot)
+    return 0
+
+
+@sweep
+def _derivatives(x, record, has_a, sign, by_q, by_v, by_a, which):
+    """Derivatives of `sign` times the forces that a motion takes; addresses of what is not asked for are not used."""
+    tree = tree_at(record)
+    slot = take_slot(tree.slots)
+    work = skip(tree.work, slot * tree.slot_words)
+    dofs = skip(work, tree.n * MATRIX_WORK)
+    v = skip(x, tree.n_q)
+    a = skip(v, tree.n_v)
+    wrenches = skip(a, tree.n_v) if has_a else a
+    world_poses(tree.n, tree.rows, work, dofs, x)
+    world_motions(
+        tree.n, tree.rows, work, dofs, v, a, has_a, tree.gx, tree.gy, tree.gz, wrenches, tree.wrenches != 0
+    )  # fmt: skip
+    derivative_entries(
+        tree.n, tree.rows, work, dofs, tree.walk_at, tree.lower, tree.upper, tree.shift_q, sign, by_q, by_v, by_a,
+        which,
+    )  # fmt: skip
+    if which & BY_Q:
+        by_parameters(tree.n, tree.rows, tree.starts_q, x, by_q)
+    give_slot(tree.slots, slot)
+
+
+@kernel(SIGNATURE)
+def residual_derivatives(t, x, theta, out, record):
+    """Derivatives of `residual` by p, by v and by a, one after the other."""
+    tree = tree_at(record)
+    by_v = skip(out, tree.entries_q)
+    _derivatives(x, record, True, 1.0, out, by_v, skip(by_v, tree.entries_v), BY_Q | BY_V | BY_A)
+    return 0
+
+
+@kernel(SIGNATURE)
+def residual_by_p(t, x, theta, out, record):
+    """Derivative of `residual` by p."""
+    _derivatives(x, record, True, 1.0, out, out, out, BY_Q)
+    return 0
+
+
+@kernel(SIGNATURE)
+def residual_by_v(t, x, theta, out, record):
+    """Derivative of `residual` by v."""
+    _derivatives(x, record, True, 1.0, out, out, out, BY_V)
+    return 0
+
+
+@kernel(SIGNATURE)
+def force_by_p(t, x, theta, out, record):
+    """Derivative of `force` by p."""
+    _derivatives(x, record, False, -1.0, out, out, out, BY_Q)
+    return 0
+
+
+@kernel(SIGNATURE)
+def force_by_v(t, x, theta, out, record):
+    """Derivative of `force` by v."""
+    _derivatives(x, record, False, -1.0, out, out, out, BY_V)
     return 0

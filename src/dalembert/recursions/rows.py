@@ -17,12 +17,21 @@ ROW = 32
 POSE_E, POSE_R, SPIN, SPEED, FORCE, INVERSE, DRIVE, ACCELERATION = 0, 9, 12, 15, 18, 24, 25, 26
 WORK = 32
 
+#: rows for matrices: of a body, of a degree of freedom (`matrices`)
+MATRIX_WORK, DOF = 56, 24
+
 TREE = layout(
-    arrays=("rows", "slots", "work", "walk_at", "walk_parent", "lower", "upper", "starts_q", "starts_v", "loops"),
+    arrays=(
+        "rows", "slots", "work",
+        "walk_at", "lower", "upper", "shift_q", "starts_q", "starts_v",  # of matrices (`pattern`)
+    ),
     reals=("gx", "gy", "gz"),
     wholes=(
-        "n", "n_q", "n_v", "n_sums", "n_more", "slot_words", "torques", "wrenches", "failed", "n_pattern_v",
-        "n_pattern_q", "same_places", "n_loops",
+        "n", "n_q", "n_v", "n_sums", "n_more",
+        "slot_words",  # of the memory of one slot
+        "torques", "wrenches",  # whether x ends with them
+        "failed",  # the joint without inertia
+        "entries_q", "entries_v", "pairs",  # entries of derivatives by q, of square matrices, of their lower half
     ),
 )  # fmt: skip
 tree_at = member(TREE)

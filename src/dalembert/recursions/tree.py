@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.multibody.topology import VELOCITIES, Topology
 from dalembert.recursions import rows
+from dalembert.recursions.pattern import branch_pattern
 from dalembert.recursions.words import SLOTS
 
 
@@ -18,14 +19,23 @@ class Tree:
         The tree.
     torques, wrenches
         Whether x ends with forces along the velocities (explicit form), and with wrenches on the bodies.
+    matrices
+        Whether kernels for mass matrix and derivatives are to be called. Their pattern has as many entries as there are
+        pairs of degrees of freedom on one branch.
     """
 
-    def __init__(self, topology: Topology, *, torques: bool = False, wrenches: bool = False):
+    def __init__(
+        self, topology: Topology, *, torques: bool = False, wrenches: bool = False, matrices: bool = False
+    ):  # fmt: skip
         self.topology = topology
         self._rows = _rows_of(topology)
         n_sums = int(self._rows.view(np.int64)[:, rows.SUM].max(initial=-1)) + 1
         n_more = int(self._rows.view(np.int64)[:, rows.MORE].max(initial=-1)) + 1
         words = (topology.n + n_sums + n_more) * rows.WORK
+        self.pattern = branch_pattern(topology) if matrices else None
+        if matrices:
+            words = max(words, topology.n * rows.MATRIX_WORK + topology.n_v * rows.DOF)
+            words += -words % 8
         # Never cleared: pages that no thread works in take no memory.
         self._work = np.empty(SLOTS * words + 8)
         self._slots = np.zeros(SLOTS, np.int64)
@@ -36,6 +46,12 @@ class Tree:
             n=topology.n, n_q=topology.n_q, n_v=topology.n_v, n_sums=n_sums, n_more=n_more, slot_words=words,
             torques=torques, wrenches=wrenches, failed=-1, gx=gx, gy=gy, gz=gz,
         )  # fmt: skip
+
+        if self.pattern is not None:
+            self._set(**{name: array.ctypes.data for name, array in self.pattern.arrays.items()})
+            self._set(
+                entries_q=len(self.pattern.rows_q), entries_v=len(self.pattern.rows_v), pairs=len(self.pattern.lower)
+            )  # fmt: skip
 
     def _set(self, **fields: float) -> None:
         for name, value in fields.items():
