@@ -1,0 +1,37 @@
+"""What stands where: the row of a body, the rows in which recursions work, and the record that leads to them."""
+
+from __future__ import annotations
+
+from dalembert.compile.memory import layout, member
+
+#: Row of a body: rotation and offset of the joint's frame; mass m, m·c, and inertia about the origin of the body's
+#: frame; pitch, damping, stiffness and rest of joints with one degree of freedom; whole numbers. SUM is the number of
+#: its row of sums, where children add what does not go from body to body in registers (−1: it has none), MORE that of
+#: its row for joints with several degrees of freedom.
+ROTATION, OFFSET, MASS, LEVER, INERTIA, PITCH, DAMPING, STIFFNESS, REST = 0, 9, 12, 13, 16, 22, 23, 24, 25
+PARENT, KIND, Q_AT, V_AT, SUM, MORE = 26, 27, 28, 29, 30, 31
+ROW = 32
+
+#: Row to work in: pose on the parent, E from the child's axes to the parent's and r to its origin; velocity; further
+#: numbers of the recursion (force, or articulated inertia along the joint); acceleration.
+POSE_E, POSE_R, SPIN, SPEED, FORCE, INVERSE, DRIVE, ACCELERATION = 0, 9, 12, 15, 18, 24, 25, 26
+WORK = 32
+
+#: rows for matrices: of a body, of a degree of freedom (`matrices`)
+MATRIX_WORK, DOF = 56, 24
+
+TREE = layout(
+    arrays=(
+        "rows", "slots", "work",
+        "walk_at", "lower", "upper", "shift_q", "starts_q", "starts_v",  # of matrices (`pattern`)
+    ),
+    reals=("gx", "gy", "gz"),
+    wholes=(
+        "n", "n_q", "n_v", "n_sums", "n_more",
+        "slot_words",  # of the memory of one slot
+        "torques", "wrenches",  # whether x ends with them
+        "failed",  # the joint without inertia
+        "entries_q", "entries_v", "pairs",  # entries of derivatives by q, of square matrices, of their lower half
+    ),
+)  # fmt: skip
+tree_at = member(TREE)
