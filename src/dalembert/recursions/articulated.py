@@ -13,14 +13,51 @@ from __future__ import annotations
 
 from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SCREW
 from dalembert.recursions.algebra import (
-    add, add6, add9, back, cross, dot, load3, load6, load9, scale, store3, store6, store9, sub, sym, times, turn,
+    add,
+    add6,
+    add9,
+    back,
+    dot,
+    load3,
+    load6,
+    load9,
+    scale,
+    store3,
+    store6,
+    store9,
+    sub,
+    sym,
+    times,
+    turn,
     turned_sym,
-)  # fmt: skip
+)
 from dalembert.recursions.joints import child_motion, joint_bias, joint_velocity, momentum_rate, parent_force, pose
 from dalembert.recursions.rows import (
-    ACCELERATION, DAMPING, DRIVE, FORCE, INERTIA, INVERSE, KIND, LEVER, MASS, MORE, PARENT, PITCH, POSE_E, POSE_R, Q_AT,
-    REST, ROTATION, ROW, SPEED, SPIN, STIFFNESS, SUM, V_AT, WORK,
-)  # fmt: skip
+    ACCELERATION,
+    DAMPING,
+    DRIVE,
+    FORCE,
+    INERTIA,
+    INVERSE,
+    KIND,
+    LEVER,
+    MASS,
+    MORE,
+    PARENT,
+    PITCH,
+    POSE_E,
+    POSE_R,
+    Q_AT,
+    REST,
+    ROTATION,
+    ROW,
+    SPEED,
+    SPIN,
+    STIFFNESS,
+    SUM,
+    V_AT,
+    WORK,
+)
 from dalembert.recursions.solve3 import factor3, solve3
 from dalembert.recursions.words import formula, put, real, skip, sweep, whole
 
@@ -194,7 +231,7 @@ def inertias(n, rows, work, more, sums, q, v, tau, has_tau, wrenches, has_wrench
         else:
             jw, ju = joint_velocity(row, kind, E, v, at)
             cw, cu = joint_bias(kind, w, u, jw, ju)
-            if kind == PRISMATIC or kind == SCREW:
+            if kind in (PRISMATIC, SCREW):
                 turns, along = 0.0, 1.0
                 if kind == SCREW:
                     turns, along = 1.0, real(row, PITCH)
@@ -304,7 +341,7 @@ def accelerations(n, rows, work, more, v, gx, gy, gz, out):
             jw, ju = joint_velocity(row, kind, E, v, at)
             cw, cu = joint_bias(kind, w, u, jw, ju)
             aw, au = add(aw, cw), add(au, cu)
-            if kind == PRISMATIC or kind == SCREW:
+            if kind in (PRISMATIC, SCREW):
                 s = dot(load3(own, FORCE), aw) + dot(load3(own, FORCE + 3), au)
                 s = (real(own, DRIVE) - s) * real(own, INVERSE)
                 put(out, at, s)

@@ -1,7 +1,7 @@
 """Mass matrix of a tree, and derivatives of the forces that a motion takes, in O(entries).
 
 Everything is in world axes, but about the origin of each body, so that neither a long way from the world's origin nor a
-long chain costs digits. An entry couples a degree of freedom i with one, j, between its body and the ground: the subtree
+long chain costs digits. An entry couples a degree of freedom i with one, j, between its body and the ground: the tree
 beyond i acts as one composite body, whose force is carried from origin to origin down to the ground.
 
 With the velocity v and acceleration a of the body before the joint, S_j the motion of degree of freedom j, and for
@@ -24,13 +24,43 @@ from __future__ import annotations
 
 from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SCREW, SPHERICAL
 from dalembert.recursions.algebra import (
-    add, add6, back, column, cross, dot, full, load3, load6, load9, momentum, scale, store3, store6, store9, sub, sym,
-    times, turn, turned_sym,
-)  # fmt: skip
+    add,
+    add6,
+    back,
+    column,
+    cross,
+    dot,
+    full,
+    load3,
+    load6,
+    load9,
+    momentum,
+    scale,
+    store3,
+    store6,
+    store9,
+    sub,
+    times,
+    turn,
+    turned_sym,
+)
 from dalembert.recursions.joints import body_force, pose
 from dalembert.recursions.rows import (
-    DAMPING, DOF, INERTIA, KIND, LEVER, MASS, MATRIX_WORK, PARENT, PITCH, Q_AT, ROTATION, ROW, STIFFNESS, V_AT,
-)  # fmt: skip
+    DAMPING,
+    DOF,
+    INERTIA,
+    KIND,
+    LEVER,
+    MASS,
+    MATRIX_WORK,
+    PARENT,
+    PITCH,
+    Q_AT,
+    ROTATION,
+    ROW,
+    STIFFNESS,
+    V_AT,
+)
 from dalembert.recursions.words import formula, put, real, skip, small, sweep, whole
 
 #: Row of a body to work in: world rotation, way from the parent's origin; composite mass, m·c, inertia; then force,
@@ -168,7 +198,7 @@ def world_motions(n, rows, work, dofs, v, a, has_a, gx, gy, gz, wrenches, has_wr
             au = add(au, add(push, cross(w, speed)))
             u = add(u, speed)
             at += 3
-        count = 3 if kind == FREE or kind == SPHERICAL else 1
+        count = 3 if kind in (FREE, SPHERICAL) else 1
         jw, ju, bw, bu = ZERO3, ZERO3, ZERO3, ZERO3
         for k in range(count):
             dof = skip(dofs, (at + k) * DOF)
@@ -356,7 +386,7 @@ def by_parameters(n, rows, starts_q, q, by_q):
     for i in range(n):
         row = skip(rows, i * ROW)
         kind, at = whole(row, KIND), whole(row, Q_AT)
-        if kind == SPHERICAL or kind == FREE:
+        if kind in (SPHERICAL, FREE):
             if kind == FREE:
                 at += 3
             e0, e1, e2, e3 = real(q, at), real(q, at + 1), real(q, at + 2), real(q, at + 3)

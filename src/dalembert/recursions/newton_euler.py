@@ -6,10 +6,28 @@ from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SCREW, SPHER
 from dalembert.recursions.algebra import add, back, load3, load6, load9, store3, store9, sub, turn
 from dalembert.recursions.joints import body_force, child_motion, joint_bias, joint_velocity, parent_force, pose
 from dalembert.recursions.rows import (
-    ACCELERATION, DAMPING, FORCE, INERTIA, KIND, LEVER, MASS, PARENT, PITCH, POSE_E, POSE_R, Q_AT, REST, ROTATION, ROW,
-    SPEED, SPIN, STIFFNESS, V_AT, WORK,
-)  # fmt: skip
-from dalembert.recursions.words import put, real, skip, sweep, whole
+    ACCELERATION,
+    DAMPING,
+    FORCE,
+    INERTIA,
+    KIND,
+    LEVER,
+    MASS,
+    PARENT,
+    PITCH,
+    POSE_E,
+    POSE_R,
+    Q_AT,
+    REST,
+    ROTATION,
+    ROW,
+    SPEED,
+    SPIN,
+    STIFFNESS,
+    V_AT,
+    WORK,
+)
+from dalembert.recursions.words import formula, put, real, skip, sweep, whole
 
 ZERO3 = (0.0, 0.0, 0.0)
 
@@ -63,7 +81,7 @@ def joint_forces(n, rows, work, q, v, sign, out):
         m0, f0 = add(m0, load3(own, FORCE)), add(f0, load3(own, FORCE + 3))
         store3(own, FORCE, m0)
         store3(own, FORCE + 3, f0)
-        if kind == REVOLUTE or kind == PRISMATIC or kind == SCREW:
+        if kind in (REVOLUTE, PRISMATIC, SCREW):
             s = m0[2]
             if kind == PRISMATIC:
                 s = f0[2]
@@ -92,7 +110,7 @@ def coordinate_rates(n, rows, q, v, out):
     for i in range(n):
         row = skip(rows, i * ROW)
         kind, at, to = whole(row, KIND), whole(row, V_AT), whole(row, Q_AT)
-        if kind == SPHERICAL or kind == FREE:
+        if kind in (SPHERICAL, FREE):
             if kind == FREE:
                 store3(out, to, load3(v, at))
                 at, to = at + 3, to + 3
@@ -104,3 +122,67 @@ def coordinate_rates(n, rows, q, v, out):
             put(out, to + 3, 0.5 * (e0 * w[2] + e1 * w[1] - e2 * w[0]))
         else:
             put(out, to, real(v, at))
+
+
+@formula
+def _euler_rows(to, k, e):
+    """Rows of E(e)/2, where e' = E(e)/2 ω."""
+    store3(to, k, (-0.5 * e[1], -0.5 * e[2], -0.5 * e[3]))
+    store3(to, k + 3, (0.5 * e[0], -0.5 * e[3], 0.5 * e[2]))
+    store3(to, k + 6, (0.5 * e[3], 0.5 * e[0], -0.5 * e[1]))
+    store3(to, k + 9, (-0.5 * e[2], 0.5 * e[1], 0.5 * e[0]))
+
+
+@sweep
+def rate_matrix(n, rows, q, out):
+    """Entries of Z(p), joint by joint and row by row."""
+    k = 0
+    for i in range(n):
+        row = skip(rows, i * ROW)
+        kind, at = whole(row, KIND), whole(row, Q_AT)
+        if kind in (SPHERICAL, FREE):
+            if kind == FREE:
+                store3(out, k, (1.0, 1.0, 1.0))
+                k, at = k + 3, at + 3
+            _euler_rows(out, k, (real(q, at), real(q, at + 1), real(q, at + 2), real(q, at + 3)))
+            k += 12
+        else:
+            put(out, k, 1.0)
+            k += 1
+
+
+@sweep
+def rate_change(n, rows, n_q, q, v, out):
+    """(dZ/dt) v: −|ω|²/4 e for Euler parameters, zero for all others."""
+    for k in range(n_q):
+        put(out, k, 0.0)
+    for i in range(n):
+        row = skip(rows, i * ROW)
+        kind, at, to = whole(row, KIND), whole(row, V_AT), whole(row, Q_AT)
+        if kind in (SPHERICAL, FREE):
+            if kind == FREE:
+                at, to = at + 3, to + 3
+            w = load3(v, at)
+            s = -0.25 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+            for k in range(4):
+                put(out, to + k, s * real(q, to + k))
+
+
+@sweep
+def rate_by_q(n, rows, v, out):
+    """Entries of ∂(Z v)/∂p, for each joint with Euler parameters 4 × 4, row by row."""
+    k = 0
+    for i in range(n):
+        row = skip(rows, i * ROW)
+        kind, at = whole(row, KIND), whole(row, V_AT)
+        if kind in (SPHERICAL, FREE):
+            if kind == FREE:
+                at += 3
+            x, y, z = 0.5 * real(v, at), 0.5 * real(v, at + 1), 0.5 * real(v, at + 2)
+            store3(out, k, (0.0, -x, -y))
+            store3(out, k + 3, (-z, x, 0.0))
+            store3(out, k + 6, (z, -y, y))
+            store3(out, k + 9, (-z, 0.0, x))
+            store3(out, k + 12, (z, y, -x))
+            put(out, k + 15, 0.0)
+            k += 16

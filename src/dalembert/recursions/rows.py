@@ -23,15 +23,21 @@ MATRIX_WORK, DOF = 56, 24
 TREE = layout(
     arrays=(
         "rows", "slots", "work",
-        "walk_at", "lower", "upper", "shift_q", "starts_q", "starts_v",  # of matrices (`pattern`)
+        # `multibody.pattern.BranchPattern`
+        "rows_v", "starts_v", "rows_q", "starts_q", "walk_at", "lower", "upper", "shift_q", "met",
+        # whole trees, and to which of them columns belong
+        "tree_dofs", "tree_starts", "tree_of_q", "tree_of_v", "tree_of_load",
+        # where loads act, and the derivative by them
+        "applied_velocities", "applied_bodies", "rows_load", "starts_load",
     ),
     reals=("gx", "gy", "gz"),
     wholes=(
         "n", "n_q", "n_v", "n_sums", "n_more",
         "slot_words",  # of the memory of one slot
-        "torques", "wrenches",  # whether x ends with them
+        "loads_at", "factors_at",  # where forces of users stand in the memory of a slot, and factors of the mass matrix
+        "n_applied_velocities", "n_applied_bodies",
         "failed",  # the joint without inertia
-        "entries_q", "entries_v", "pairs",  # entries of derivatives by q, of square matrices, of their lower half
+        "entries_q", "entries_v", "pairs",  # entries of derivatives by q, of square matrices, of one half of them
     ),
 )  # fmt: skip
 tree_at = member(TREE)

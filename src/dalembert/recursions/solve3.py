@@ -7,7 +7,7 @@ from dalembert.recursions.words import formula
 
 @formula
 def factor3(S, weak):
-    """Whether S is positive definite, with pivots above `weak` of its trace, and its factors (l, l, l, 1/d, 1/d, 1/d)."""
+    """Whether S has pivots above `weak` times its trace, and its factors (l, l, l, 1/d, 1/d, 1/d)."""
     least = weak * (S[0] + S[3] + S[5])
     d0 = S[0]
     i0 = 1.0 / d0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from dalembert.errors import ModelError
+from dalembert.multibody.pattern import branch_pattern, load_pattern, velocity_of_coordinate, whole_trees
 from dalembert.multibody.topology import VELOCITIES, Topology
 from dalembert.recursions import rows
-from dalembert.recursions.pattern import branch_pattern
 from dalembert.recursions.words import SLOTS
 
 
@@ -17,41 +20,93 @@ class Tree:
     ----------
     topology
         The tree.
-    torques, wrenches
-        Whether x ends with forces along the velocities (explicit form), and with wrenches on the bodies.
+    applied_velocities, applied_bodies
+        Where loads act that stand at the end of x: forces along these velocities, then wrenches on these bodies,
+        (force, moment) in axes of the body at its origin.
     matrices
-        Whether kernels for mass matrix and derivatives are to be called. Their pattern has as many entries as there are
-        pairs of degrees of freedom on one branch.
+        Whether kernels for mass matrix and derivatives of the residual form are to be called. Their pattern has as many
+        entries as there are pairs of degrees of freedom on one branch.
+    inverse
+        Whether kernels for derivatives of the explicit form are to be called: full matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dalembert.recursions.entries import explicit
+    >>> rod = Topology(parent=[-1], kind=[0], rotation=[np.eye(3)], offset=[[0, 0, 0]], mass=[2.0],
+    ...                com=[[0.5, 0, 0]], gravity=[0, -10, 0])
+    >>> tree, x, out = Tree(rod), np.zeros(2), np.zeros(1)
+    >>> explicit(0.0, x.ctypes.data, 0, out.ctypes.data, tree.address), out
+    (0, array([-20.]))
     """
 
     def __init__(
-        self, topology: Topology, *, torques: bool = False, wrenches: bool = False, matrices: bool = False
-    ):  # fmt: skip
+        self,
+        topology: Topology,
+        *,
+        applied_velocities: Sequence[int] = (),
+        applied_bodies: Sequence[int] = (),
+        matrices: bool = False,
+        inverse: bool = False,
+    ):
         self.topology = topology
         self._rows = _rows_of(topology)
+        self.applied_velocities = _places("applied_velocities", applied_velocities, topology.n_v)
+        self.applied_bodies = _places("applied_bodies", applied_bodies, topology.n)
+        self.pattern = branch_pattern(topology) if matrices or inverse else None
+        n, n_v = topology.n, topology.n_v
         n_sums = int(self._rows.view(np.int64)[:, rows.SUM].max(initial=-1)) + 1
         n_more = int(self._rows.view(np.int64)[:, rows.MORE].max(initial=-1)) + 1
-        words = (topology.n + n_sums + n_more) * rows.WORK
-        self.pattern = branch_pattern(topology) if matrices else None
-        if matrices:
-            words = max(words, topology.n * rows.MATRIX_WORK + topology.n_v * rows.DOF)
-            words += -words % 8
+        words = _whole_lines((n + n_sums + n_more) * rows.WORK)
+        if self.pattern is not None:
+            words = max(words, _whole_lines(n * rows.MATRIX_WORK + n_v * rows.DOF))
+        loads_at = words
+        words += _whole_lines((n_v if len(self.applied_velocities) else 0) + (6 * n if len(self.applied_bodies) else 0))
+        factors_at = words
+        self.load_rows, self.load_starts = load_pattern(topology, self.applied_velocities, self.applied_bodies)
+        if inverse:
+            p = self.pattern
+            columns = max(len(p.rows_v), len(p.rows_q), len(self.load_rows))
+            words += _whole_lines(2 * n_v + len(p.lower) + len(p.rows_v) + columns)
         # Never cleared: pages that no thread works in take no memory.
         self._work = np.empty(SLOTS * words + 8)
         self._slots = np.zeros(SLOTS, np.int64)
         self._record = np.zeros(1, rows.TREE)
+        self._kept: list[Mapping[str, np.ndarray]] = []
         gx, gy, gz = topology.gravity
         self._set(
             rows=self._rows.ctypes.data, slots=self._slots.ctypes.data, work=_line(self._work.ctypes.data),
-            n=topology.n, n_q=topology.n_q, n_v=topology.n_v, n_sums=n_sums, n_more=n_more, slot_words=words,
-            torques=torques, wrenches=wrenches, failed=-1, gx=gx, gy=gy, gz=gz,
+            n=n, n_q=topology.n_q, n_v=n_v, n_sums=n_sums, n_more=n_more, slot_words=words, loads_at=loads_at,
+            factors_at=factors_at, n_applied_velocities=len(self.applied_velocities),
+            n_applied_bodies=len(self.applied_bodies), applied_velocities=self.applied_velocities.ctypes.data,
+            applied_bodies=self.applied_bodies.ctypes.data, failed=-1, gx=gx, gy=gy, gz=gz,
         )  # fmt: skip
-
         if self.pattern is not None:
-            self._set(**{name: array.ctypes.data for name, array in self.pattern.arrays.items()})
+            self._refer(self.pattern.arrays)
             self._set(
                 entries_q=len(self.pattern.rows_q), entries_v=len(self.pattern.rows_v), pairs=len(self.pattern.lower)
-            )  # fmt: skip
+            )
+        if inverse:
+            self._refer(self._whole_trees())
+
+    def _whole_trees(self) -> dict[str, np.ndarray]:
+        """Degrees of freedom by whole trees, and the tree of each column of a derivative."""
+        topology = self.topology
+        dofs, starts = whole_trees(topology)
+        tree_of_v = np.empty(topology.n_v, np.int64)
+        tree_of_v[dofs] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        tree_of_q = tree_of_v[velocity_of_coordinate(topology)]
+        return {
+            "tree_dofs": dofs, "tree_starts": starts, "tree_of_q": tree_of_q, "tree_of_v": tree_of_v,
+            "tree_of_load": tree_of_v[self.load_rows[self.load_starts[:-1]]], "rows_load": self.load_rows,
+            "starts_load": self.load_starts,
+        }  # fmt: skip
+
+    def _refer(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Put addresses of arrays into the record, and keep them alive."""
+        arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        self._kept.append(arrays)
+        self._set(**{name: array.ctypes.data for name, array in arrays.items()})
 
     def _set(self, **fields: float) -> None:
         for name, value in fields.items():
@@ -66,6 +121,17 @@ class Tree:
     def failed(self) -> int:
         """The joint along which the last evaluation that failed found no inertia."""
         return int(self._record["failed"][0])
+
+
+def _places(name: str, given: Sequence[int], n: int) -> np.ndarray:
+    places = np.array(given, dtype=np.int64).reshape(-1)
+    if len(places) and (places.min() < 0 or places.max() >= n or len(np.unique(places)) < len(places)):
+        raise ModelError(f"'{name}' must be different numbers from 0 to {n - 1}")
+    return places
+
+
+def _whole_lines(words: int) -> int:
+    return words + -words % 8
 
 
 def _line(address: int) -> int:
