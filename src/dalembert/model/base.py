@@ -330,15 +330,21 @@ class Model(Shared):
     @property
     def time_acts_through_inputs(self) -> bool:
         """Whether no function contains the time itself; those that could not be traced might."""
-        functions = self.graph.functions.values()
-        return self.kept.get(
-            THROUGH_INPUTS, None, lambda: all(f.traced and not ca.depends_on(f.sx, self.graph.t) for f in functions)
-        )
+        t, functions = self.graph.t, self.graph.functions.values()
+
+        def timeless(f: ModelFunction) -> bool:
+            if f.native is not None:
+                return not f.native.moves and (f.applied is None or not ca.depends_on(f.applied, t))
+            return f.traced and not ca.depends_on(f.sx, t)
+
+        return self.kept.get(THROUGH_INPUTS, None, lambda: all(map(timeless, functions)))
 
     @property
     def untraceable(self) -> dict[str, str]:
         """Functions that run as Python code, with the reason."""
-        reasons = {role: f.reason for role, f in self.graph.functions.items() if role in FUNCTIONS and not f.traced}
+        functions = self.graph.functions
+        python = [role for role, f in functions.items() if role in FUNCTIONS and not f.traced and f.native is None]
+        reasons = {role: functions[role].reason for role in python}
         return reasons | {f"input {n}": i.reason for n, i in self._inputs.items() if i.sx is None}
 
     def names(self, kind: str) -> tuple[str, ...]:
