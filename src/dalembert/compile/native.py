@@ -26,7 +26,6 @@ from dalembert.model.native_values import Groups
 
 #: runs of consecutive numbers that are copied one by one; more of them are gathered
 MOST_RUNS = 32
-_PLAIN = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST}
 
 _TRAMPOLINE = """
 declare ptr @malloc(i64)
@@ -121,20 +120,22 @@ class Gathered:
 
 def gathered(vectors: Sequence[ca.SX], column: ca.SX) -> Gathered | None:
     """Where the entries of a column stand in the vectors; None if they are anything but their symbols and constants."""
+    sizes = [vector.numel() for vector in vectors]
+    if not column.numel():
+        return Gathered(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
     function = ca.Function("gather", list(vectors), [column])
-    if function.n_instructions() > 2 * column.numel() + sum(vector.numel() for vector in vectors):
-        return None
-    kinds = map(function.instruction_id, range(function.n_instructions()))
-    if not all(kind in _PLAIN for kind in kinds):
+    if function.n_instructions() > 2 * column.numel() + sum(sizes):
         return None
     # where each entry comes from shows in its value: all symbols are numbered, in two ways
-    sizes = [vector.numel() for vector in vectors]
     ends = np.cumsum([0, *sizes])
     number = np.arange(ends[-1], dtype=float)
     first, second = (
         np.array(function(*np.split(values, ends[1:-1])), float).ravel() for values in (number, -1.0 - number)
     )
     symbol = second == -1.0 - first
+    symbols, constants = (column[np.flatnonzero(which).tolist()] for which in (symbol, ~symbol))
+    if not (symbols.is_valid_input() and constants.is_constant()):
+        return None
     place = np.where(symbol, first, 0).astype(np.int64)
     source = np.searchsorted(ends, place, side="right") - 1
     return Gathered(np.where(symbol, source, -1), np.where(symbol, place - ends[source], 0), np.where(symbol, 0, first))
