@@ -1,6 +1,6 @@
 """Small native functions for tests, and the same models traced: a chain of masses on springs.
 
-    force       f_i = k (p_{i−1} − p_i) + k (p_{i+1} − p_i) − 0.3 (p_i − p_{i−1})³ − c v_i, and the input u on the last
+    force       f_i = k (p_{i−1} − p_i) + k (p_{i+1} − p_i) − 0.3 (p_i − p_{i−1})³ − c v_i, and the input drive on the last
     mass        M_ii = 2 + 0.3 cos p_i,  M_{i,i+1} = 0.5 cos(p_i − p_{i+1})
     holonomic   p_{2k}² + p_{2k+1}² − 2
     kinematics  p_i' = (1 + 0.2 cos p_i) v_i
@@ -19,7 +19,7 @@ from dalembert.model.native import Code, NativeFunction
 
 REAL = types.CPointer(types.float64)
 native = nb.cfunc(types.int32(types.float64, REAL, REAL, REAL, REAL))
-# record: n, place of k in θ or −1, of c, of u, and k and c as numbers
+# record: n, place of k in θ or −1, of c, of the input drive, and k and c as numbers
 
 
 @nb.njit
@@ -207,7 +207,7 @@ def by_applied(t, x, theta, out, record):
 
 
 def _code(data, theta, functions, scratch=()):
-    places = [theta[name].start if name in theta else -1 for name in ("k", "c", "u")]
+    places = [theta[name].start if name in theta else -1 for name in ("k", "c", "drive")]
     record = np.array([data["n"], *places, data.get("k", 3.0), data.get("c", 0.1)])
     addresses = {what: function.address for what, function in functions.items()}
     return Code(addresses, record.ctypes.data, (record, functions), dict.fromkeys(scratch, data["n"]))
@@ -285,7 +285,7 @@ def traced_force(s):
     for i in range(n):
         stretch = p[i] - (p[i - 1] if i else 0.0)
         f.append(-s.k * stretch + (s.k * (p[i + 1] - p[i]) if i + 1 < n else 0.0) - 0.3 * stretch**3 - s.c * v[i])
-    f[-1] = f[-1] + (s.u[0] if len(s.u) else 0.0)
+    f[-1] = f[-1] + (s.drive if len(s.u) else 0.0)
     return f
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 from dalembert.model.graph import Graph
 from dalembert.model.native_blocks import derivative
@@ -29,3 +30,17 @@ def _inner(graph: Graph, block, by: ca.SX) -> ca.SX | None:
         part = ca.mtimes(graph.native(block.role, derivative(block.what, kind)), ca.jacobian(argument, by))
         total = part if total is None else total + part
     return total
+
+
+def rows_with(graph: Graph, column: ca.SX, kind: str) -> np.ndarray:
+    """Mask of the rows of a column that may contain a vector; functions in Python may contain everything."""
+    column = ca.densify(column)
+    mask = _touched(column, graph.symbol[kind])
+    for block in graph.externals_in(column):
+        if block.native is None or any(ca.depends_on(a, graph.symbol[kind]) for a in block.native.arguments):
+            mask |= _touched(column, block.symbol)
+    return mask
+
+
+def _touched(column: ca.SX, symbols: ca.SX) -> np.ndarray:
+    return np.diff(ca.jacobian_sparsity(column, symbols).T.colind()) > 0
