@@ -166,6 +166,8 @@ class Model(Shared):
         return hidden
 
     def _trace(self, role: str, function: Any, faults: list[str]) -> ModelFunction | None:
+        if isinstance(function, np.ndarray) and function.dtype.kind in "fiu" and function.ndim in (1, 2):
+            return self._constant(role, function, faults)  # no names are looked up
         may = FUNCTIONS[role]
         kinds = tuple(k for k in may.reads if VOCABULARY[k].role is Role.RATE or k in self.graph.vectors)
         hidden, rates = self._hidden_names(kinds, role), may.input_rates
@@ -180,6 +182,13 @@ class Model(Shared):
                 f"{describe(role, function)}: contains a constant that is NaN or infinite; check the numbers in it"
             )
         return traced
+
+    @staticmethod
+    def _constant(role: str, numbers: np.ndarray, faults: list[str]) -> ModelFunction:
+        if not np.isfinite(numbers).all():
+            faults.append(f"{role}: contains a constant that is NaN or infinite; check the numbers in it")
+        sx = ca.SX(ca.DM(numbers.astype(float)))
+        return ModelFunction(role, sx.shape, numbers.ndim, sx)
 
     def _depends(
         self, role: str, function: Any, value: ca.SX, kinds: Iterable[str], hidden: Mapping[str, str], faults: list[str]

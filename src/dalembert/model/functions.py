@@ -34,8 +34,9 @@ class ModelFunction:
     sx: ca.SX | None
     python: Callable[[Namespace], Any] | None = None
     reason: str | None = None
-    native: NativeFunction | None = None  # machine code in place of both; `applied` is its traced argument
-    applied: ca.SX | None = None
+    native: NativeFunction | None = None  # machine code in place of both
+    applied: ca.SX | None = None  # its traced argument
+    chosen: tuple[int, ...] | None = None  # rows of the native function that are in force; None: all
 
     @property
     def traced(self) -> bool:

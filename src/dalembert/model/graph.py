@@ -153,6 +153,8 @@ class Graph(Shared):
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of the components in states; those of rates and of a formulation's own vectors are made up."""
         word = VOCABULARY[kind]
+        if word.of is None and word.component == "{}":
+            return tuple(self.vectors.get(kind, ()))
         return tuple(word.component.format(name) for name in self.vectors.get(word.of or kind, ()))
 
     @property
@@ -305,7 +307,7 @@ class Graph(Shared):
         if function.traced:
             return function.sx
         if function.native is not None:
-            return self.native(role)
+            return self.native_rows(role)
         value = self.external(role, "value", function.shape)
         return ca.diag(value) if role == "mass" and function.ndim == 1 else value
 
@@ -328,6 +330,19 @@ class Graph(Shared):
         if external.native.pattern is None:
             return external.symbol
         return external.native.matrix(external.symbol)
+
+    def native_rows(self, role: str, what: str = "value") -> ca.SX:
+        """The same, with those rows that are in force."""
+        rows = self.functions[role].chosen
+        return self.native(role, what) if rows is None else self.native(role, what)[list(rows), :]
+
+    def argument(self, kind: str) -> ca.SX:
+        """A vector as native functions read it."""
+        return self.a if kind == "a" else self.symbol[kind]
+
+    def whole_values(self, values: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """Numbers of the vectors as native functions read them."""
+        return values
 
     def native_size(self, role: str, what: str) -> int:
         """How many numbers the code of a quantity writes."""

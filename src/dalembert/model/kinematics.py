@@ -19,7 +19,7 @@ def jacobian(graph: Graph, role: str, kind: str) -> ca.SX:
     if function.traced:
         return ca.jacobian(function.sx, graph.symbol[kind])
     if function.native is not None:
-        return total_jacobian(graph, graph.native(role), graph.symbol[kind])
+        return total_jacobian(graph, graph.native_rows(role), graph.symbol[kind])
     return graph.external(role, f"by {kind}", (function.shape[0], graph.size(kind)))
 
 
@@ -28,7 +28,7 @@ def first(graph: Graph, role: str, rates: dict[str, ca.SX]) -> ca.SX:
     function = graph.functions[role]
     if function.native is not None:
         if "first" in function.native.gives:
-            return graph.native(role, "first")
+            return graph.native_rows(role, "first")
         return ca.mtimes(jacobian(graph, role, "p"), rates["p"])
     if not function.traced:
         return graph.external(role, "first" if rates else "time", (function.shape[0], 1))
@@ -54,7 +54,7 @@ def second(graph: Graph, role: str, rates: dict[str, ca.SX]) -> ca.SX:
 
 def _native_second(graph: Graph, role: str, rates: dict[str, ca.SX]) -> ca.SX:
     if "second" in graph.functions[role].native.gives:
-        return graph.native(role, "second")
+        return graph.native_rows(role, "second")
     frozen, p = ca.SX.sym("direction", graph.size("p")), graph.symbol["p"]
     once = ca.mtimes(jacobian(graph, role, "p"), frozen)
     return ca.substitute(ca.mtimes(total_jacobian(graph, once, p), frozen), frozen, rates["p"])

@@ -122,7 +122,7 @@ def native_block(graph: Graph, role: str, what: str) -> NativeBlock:
     function = graph.functions[role]
     native, applied = function.native, function.applied
     kinds = native.arguments(what, applied is not None)
-    arguments = tuple(applied if kind == APPLIED else graph.a if kind == "a" else graph.symbol[kind] for kind in kinds)
+    arguments = tuple(applied if kind == APPLIED else graph.argument(kind) for kind in kinds)
     shape, pattern = _shape(graph, role, what), native.gives.get(what)
     if what in native.gives:
         return NativeBlock(native, role, what, shape, pattern, kinds, arguments)
@@ -139,14 +139,15 @@ def native_block(graph: Graph, role: str, what: str) -> NativeBlock:
 
 
 def _shape(graph: Graph, role: str, what: str) -> tuple[int, int]:
-    of = derivative_of(what)
-    if of is None:
-        if what == "value":
-            return graph.functions[role].shape
-        return (graph.size("p") if role == "kinematics" else graph.functions[role].shape[0], 1)
-    rows = native_block(graph, role, of[0]).size
-    applied = graph.functions[role].applied
-    return rows, applied.numel() if of[1] == APPLIED else graph.size(of[1])
+    function, of = graph.functions[role], derivative_of(what)
+    if of is not None:
+        argument = function.applied if of[1] == APPLIED else graph.argument(of[1])
+        return native_block(graph, role, of[0]).size, argument.numel()
+    if what != "value" and role == "kinematics":
+        return graph.size("p"), 1
+    if function.chosen is not None:
+        return function.native.rows, 1
+    return function.shape if what == "value" else (function.shape[0], 1)
 
 
 def _known_pattern(graph: Graph, role: str, parent: str, kind: str) -> Pattern | None:

@@ -119,7 +119,8 @@ class _NativeEvaluator:
     """A quantity of a native function at a point."""
 
     def __init__(self, graph: Graph, block: External):
-        self._block = native = block.native
+        self._graph, self._block = graph, block.native
+        native = block.native
         code = native.function.code(graph)
         size = native.size if native.parent is None else graph.native_size(block.role, native.parent)
         self._call = Caller(code, native.given, size, native.where)
@@ -132,15 +133,14 @@ class _NativeEvaluator:
             self._applied = (function, kinds)
 
     def __call__(self, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
-        native = self._block
-        x = np.concatenate([self._argument(kind, t, values, theta) for kind in native.kinds] or [np.zeros(0)])
+        native, whole = self._block, self._graph.whole_values(values)
+        parts = [whole[k] if k != APPLIED else self._applied_values(t, values, theta) for k in native.kinds]
+        x = np.concatenate([np.zeros(0), *parts])
         if self._groups is None:
             return self._call(t, x, theta)
         return difference(lambda z: self._call(t, z, theta), x, native.place, self._groups, native.size)
 
-    def _argument(self, kind: str, t: float, values: Mapping, theta: np.ndarray) -> np.ndarray:
-        if kind != APPLIED:
-            return np.asarray(values[kind], float)
+    def _applied_values(self, t: float, values: Mapping, theta: np.ndarray) -> np.ndarray:
         function, kinds = self._applied
         given = [values.get(k, np.zeros(function.numel_in(2 + i))) for i, k in enumerate(kinds)]
         return np.array(function(t, theta, *given), float).ravel()
