@@ -12,6 +12,7 @@ from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.model.event import Event, TracedEvents, trace_events
 from dalembert.model.outputs import Outputs
+from dalembert.model.restricted import with_released
 from dalembert.regularize.form import Form
 
 #: by what the functions compute, not by the functions: a thousand equal lambdas have one port
@@ -38,7 +39,7 @@ def event_port(form: Form, traced: TracedEvents | None) -> Port | None:
     """
     if traced is None:
         return None
-    graph, x, behind = traced.graph, form.x, None
+    graph, x, behind = with_released(traced.graph, form.model.graph), form.x, None
     values = _without_released(traced, form)
     blocks = graph.externals_in(values)
     if graph.size("v") and "a" not in form.slices and (blocks or ca.depends_on(values, graph.a)):

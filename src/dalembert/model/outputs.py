@@ -246,7 +246,8 @@ class Outputs(Shared, Mapping[str, ModelFunction]):
             if self.reads(name).accelerations and "a" not in values:
                 raise UnknownName(f"'{name}' cannot be used here: it contains accelerations, which are not known here")
             sizes = {kind: graph.size(kind) for kind in (*graph.vectors, "a")}
-            whole = {k: values[k] if np.size(values.get(k)) == n else np.full(n, np.nan) for k, n in sizes.items()}
+            whole = {kind: np.full(n, np.nan) for kind, n in sizes.items()}  # what is not known does not matter
+            whole |= {kind: value for kind, value in values.items() if np.size(value) == sizes.get(kind)}
             value = np.reshape(self.point(name)(t, whole, theta)[0], self.shape(name), order="F")
         return value if value.ndim else float(value)
 

@@ -68,6 +68,16 @@ class RestrictedGraph(Graph):
         return complete
 
 
+def with_released(graph: Graph, own: Graph) -> Graph:
+    """A graph of the whole model for a model whose graph is `own`: Python functions see zeros for what is released."""
+    if not isinstance(own, RestrictedGraph):
+        return graph
+    twin = RestrictedGraph.__new__(RestrictedGraph)
+    twin.__dict__.update(graph.__dict__)
+    twin.whole, twin.rows = graph, own.rows
+    return twin
+
+
 def _build(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotion:
     whole = model.graph
     graph = RestrictedGraph.__new__(RestrictedGraph)

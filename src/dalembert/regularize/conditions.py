@@ -177,8 +177,9 @@ def _traced(model: EquationsOfMotion, conditions: Any) -> tuple[ca.SX, Equations
 
 
 def _count(model: EquationsOfMotion, conditions: Any) -> int:
-    kinds = tuple(model.graph.vectors)
-    for namespace in (model.graph.symbols(kinds, {}), *model.graph.sample_points(kinds, {})):
+    graph = model.graph.branch(model.outputs)
+    kinds = graph.event_kinds
+    for namespace in (graph.symbols(kinds, {}), *graph.sample_points(kinds, {})):
         try:
             return len(conditions(namespace))
         except Exception as error:  # symbols may be too much for it; then numbers are tried
