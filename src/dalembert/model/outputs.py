@@ -58,6 +58,9 @@ class LazyOutputs(Mapping[str, Any]):
     (SX(sq(p)), 'x to the power of 3')
     """
 
+    #: whether names are known to be good ones, and those of nothing else
+    checked = False
+
     def __init__(self, descriptions: Mapping[str, str], build: Callable[[str], Any]):
         self._descriptions = dict(descriptions)
         self._build = build
@@ -331,6 +334,8 @@ def checked_outputs(given: Any, taken: Mapping[str, str], wrong_name: Callable[[
     if not isinstance(given, Mapping):
         faults.append(f"outputs={shown(given)}: give a mapping of names to functions, {{'energy': lambda s: ...}}")
         return {}
+    if isinstance(given, LazyOutputs) and given.checked:
+        return given
     bad = set()
     for name in given:
         why = wrong_name(name) or (f"it {taken[name]} already; choose another name" if name in taken else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ from dalembert.errors import ModelError, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
 from dalembert.model.expression import Expr, scalar
-from dalembert.model.outputs import LazyOutputs
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
 from dalembert.multibody.kinds import Move
-from dalembert.multibody.observe import Observer, transplant
+from dalembert.multibody.large import LARGE
+from dalembert.multibody.large import functions as flat_functions
+from dalembert.multibody.observe import Observer, Results, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
 from dalembert.multibody.skeleton import Skeleton, skeleton
@@ -54,13 +55,19 @@ def equations(system: Multibody, coordinates: str, formalism: str, absolute: Seq
         if not isinstance(given, str) or given not in known:
             raise OptionError(f"{what}={shown(given)} must be one of {', '.join(known)}")
     own = own_bodies(system, coordinates, absolute)
-    parts = expressions(system, own)
+    # matrices of absolute coordinates are sparse: nothing grows but linearly
+    large = own is not None and not system.parameters and sum(len(j.kind.moves) for j in system.joints) >= LARGE
+    parts = expressions(system, own, in_joints=not large)
     if formalism == "explicit" and parts.rows:
         raise OptionError(
             f"formalism='explicit' is for systems without constraints, and this one has {len(parts.rows)} "
             f"({parts.rows[0][0]}, …); take formalism='residual'"
         )
-    return _model(system, parts, Observer(system, own, parts), explicit=formalism == "explicit")
+    if formalism == "auto":
+        formalism = "explicit" if large and not parts.rows else "residual"
+    observer = Observer(system, own, None if large else parts)
+    functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
+    return _model(system, parts, observer, functions)
 
 
 def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | None) -> set[int] | None:
@@ -84,8 +91,11 @@ def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | No
     return {number for number, joints in count.items() if number >= 0 and joints >= HUB}
 
 
-def expressions(system: Multibody, own: set[int] | None) -> Expressions:
-    """Kinematics, forces and constraints of a system in the coordinates that follow from `own`."""
+def expressions(system: Multibody, own: set[int] | None, *, in_joints: bool = True) -> Expressions:
+    """Kinematics, forces and constraints of a system in the coordinates that follow from `own`.
+
+    Without `in_joints` springs and dampers that belong to joints of the tree are left out: kernels have them.
+    """
     parameters = {name: ca.SX.sym(name) for name in system.parameters}
     bones = skeleton(system, own, {name: scalar(symbol) for name, symbol in parameters.items()})
     states: dict[str, float] = {}
@@ -113,7 +123,8 @@ def expressions(system: Multibody, own: set[int] | None) -> Expressions:
             add(joint.name, joint, rolling(scene, joint))
         if joint.drive is not None:
             add(joint.name, joint, driven(scene, joint, symbols.inputs[joint.drive]))
-        _own_forces(scene, joint)
+        if in_joints or not bones.in_tree(joint):
+            _own_forces(scene, joint)
     for element in system.elements:
         element.act(scene)
         add(element.name, None, element.constraints(scene))
@@ -165,36 +176,40 @@ def _complain(scene: Scene, link: int) -> None:
     )
 
 
-def _model(system: Multibody, parts: Expressions, observer: Observer, *, explicit: bool) -> EquationsOfMotion:
-    scene, bones = parts.scene, parts.bones
-    gravity = tuple(scene.value(x) for x in system.gravity)
+def graph_functions(parts: Expressions, *, explicit: bool) -> dict[str, Any]:
+    """mass, force and kinematics as expressions."""
+    scene = parts.scene
+    gravity = tuple(scene.value(x) for x in scene.system.gravity)
     if explicit:
         force = scene.tree.articulated(scene.v, scene.joint_forces, gravity, scene.forces)
-        mass = ca.SX.eye(bones.n_v)
+        mass = ca.SX.eye(parts.bones.n_v)
     else:
         needed, _ = scene.tree.newton_euler(scene.v, None, gravity, scene.forces)
         force = [al.minus(f, tau) for f, tau in zip(scene.joint_forces, needed, strict=True)]
         mass = al.sx_matrix(scene.tree.mass_matrix())
-
-    def given(expression: ca.SX) -> Callable:
-        return transplant(parts.symbols, expression)
-
+    found = {"mass": transplant(parts.symbols, mass), "force": transplant(parts.symbols, ca.vertcat(*force))}
     Z = kinematics(scene)
-    names = [name for name, _ in parts.rows]
+    return found if Z is None else found | {"kinematics": transplant(parts.symbols, Z)}
+
+
+def _model(system: Multibody, parts: Expressions, observer: Observer, functions: dict[str, Any]) -> EquationsOfMotion:
+    bones, names = parts.bones, [name for name, _ in parts.rows]
+
+    def given(expressions: Iterable[Any]) -> Callable:
+        return transplant(parts.symbols, ca.vertcat(*expressions))
+
     return EquationsOfMotion(
         p=bones.names,
         v=bones.rates,
         r=tuple(parts.states),
-        mass=given(mass),
-        force=given(ca.vertcat(*force)),
-        kinematics=None if Z is None else given(Z),
-        dynamics=given(ca.vertcat(*parts.state_rates)) if parts.states else None,
-        holonomic=given(ca.vertcat(*(row for _, row in parts.rows))) if names else None,
+        dynamics=given(parts.state_rates) if parts.states else None,
+        holonomic=given(row for _, row in parts.rows) if names else None,
         lam=names or None,
         parameters={name: parameter.value for name, parameter in system.parameters.items()},
         inputs=system.inputs or None,
-        outputs=LazyOutputs(observer.descriptions(), observer),
+        outputs=Results(observer),
         name=system.name,
+        **functions,
     )
 
 
