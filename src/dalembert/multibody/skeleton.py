@@ -45,6 +45,7 @@ class Skeleton:
     rotation: np.ndarray  # (n, 3, 3): frame of the motion on the parent
     offset: np.ndarray  # (n, 3)
     pitch: np.ndarray
+    backwards: np.ndarray  # spherical and free motions whose coordinates are those of the parent relative to the link
     mass: np.ndarray
     com: np.ndarray
     inertia: np.ndarray  # (n, 3, 3) about com
@@ -256,6 +257,7 @@ def _arrays(system: Multibody, carriers: list[Carrier], cut: list[Joint], values
         int
     ] = []  # of the carrier whose inner frame the link's motion starts from, −1: that of the link before
     pitch: list[Any] = []
+    backwards: list[bool] = []
     names: list[str] = []
     rates: list[str] = []
     first_link: dict[int, int] = {}
@@ -285,6 +287,7 @@ def _arrays(system: Multibody, carriers: list[Carrier], cut: list[Joint], values
             axes.append(tuple(-x for x in axis) if carrier.backwards else axis)
             places.append(k if i == 0 else -1)
             pitch.append(values(joint.pitch) if joint is not None else 0.0)
+            backwards.append(carrier.backwards and move in (Move.SPHERICAL, Move.FREE))
         order = -1 if carrier.backwards and "e0" not in kind.coordinates else 1  # that of the links
         names += [f"{name}.{part}" for part in kind.coordinates[::order]]
         rates += [f"{name}.{part}" for part in kind.rates[::order]]
@@ -306,7 +309,7 @@ def _arrays(system: Multibody, carriers: list[Carrier], cut: list[Joint], values
     mass, com, inertia = _masses(system, values, n, link_of, body_rotation, body_offset)
     return Skeleton(
         system, np.array(parent, int), move, np.array(axes, float).reshape(n, 3), rotation, offset,
-        np.array(pitch, kind_of), mass, com, inertia, ends[:, 0] - counts[:, 0], ends[:, 1] - counts[:, 1],
+        np.array(pitch, kind_of), np.array(backwards, bool), mass, com, inertia, ends[:, 0] - counts[:, 0], ends[:, 1] - counts[:, 1],
         int(counts[:, 0].sum()), int(counts[:, 1].sum()), tuple(names), tuple(rates), tuple(carriers), first_link,
         link_of, body_rotation, body_offset, tuple(cut), own, values,
     )  # fmt: skip
