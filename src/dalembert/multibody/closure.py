@@ -45,9 +45,10 @@ def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | Non
     if kind == "prismatic":
         return [*on_line, *parallel, ("turn", y)]
     if kind == "screw":  # the sine of the angle minus that which belongs to the distance: no turn need be counted
-        angle = al.dot(n_A, d) / scene.value(joint.pitch) if scene.value(joint.pitch) != 0.0 else None
-        if angle is None:
+        pitch = scene.value(joint.pitch)
+        if type(pitch) is not ca.SX and pitch == 0.0:
             return [*together, *parallel]
+        angle = al.dot(n_A, d) / pitch
         turned = al.minus(al.times(al.cosine(angle), y), al.times(al.sine(angle), x))
         return [*on_line, *parallel, ("turn", turned)]
     if kind == "planar":

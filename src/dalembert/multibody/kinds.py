@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 
 class Move(IntEnum):
@@ -31,7 +32,7 @@ class JointKind:
     coordinates: tuple[str, ...]
     planar: bool | None = False  # for planar systems, for spatial ones, or (None) for both
 
-    @property
+    @cached_property
     def rates(self) -> tuple[str, ...]:
         """Names of the velocities: those of coordinates with `_dot`, and turning speeds about the body's axes."""
         if "e0" not in self.coordinates:
@@ -39,7 +40,7 @@ class JointKind:
         moving = tuple(f"{name}_dot" for name in self.coordinates if not name.startswith("e"))
         return (*moving, "wx", "wy", "wz")
 
-    @property
+    @cached_property
     def freedoms(self) -> int:
         return len(self.rates)
 

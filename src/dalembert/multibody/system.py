@@ -211,6 +211,10 @@ def _inertia(where: str, given: Any, planar: bool) -> tuple[Number, ...]:
     """(xx, xy, xz, yy, yz, zz), checked: no moment is negative, none larger than the sum of the two others."""
     if isinstance(given, Parameter) or (type(given) is float and given >= 0.0 and math.isfinite(given)):
         return (0.0, 0.0, 0.0, 0.0, 0.0, given) if planar else (given, 0.0, 0.0, given, 0.0, given)
+    if type(given) is tuple and len(given) == 3 and not planar and all(type(x) is float for x in given):
+        a, b, c = given  # the usual case, of which large systems have many
+        if 0 <= a <= b + c and 0 <= b <= a + c and 0 <= c <= a + b and a + b + c < math.inf:
+            return (a, 0.0, 0.0, b, 0.0, c)
     if isinstance(given, Sequence) and any(isinstance(x, Parameter) for x in given):
         a, b, c = vector(where, "inertia", given, False)
         _check_moments(where, sorted(values_of((a, b, c))))

@@ -1,0 +1,147 @@
+"""Random multibody systems, and numbers from their models, for the tests of this room."""
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import dalembert as da
+from dalembert.model.evaluate import PointFunction
+
+SPATIAL = ("revolute", "prismatic", "screw", "cylindrical", "universal", "spherical", "plane", "free")
+PLANAR = ("revolute", "prismatic", "pin_in_slot", "plane")
+#: freedoms of each kind
+FREEDOMS = {
+    "revolute": 1, "prismatic": 1, "screw": 1, "cylindrical": 2, "universal": 2, "spherical": 3, "plane": 3, "free": 6,
+    "pin_in_slot": 2, "fixed": 0, "rolling_disc": 1,
+}  # fmt: skip
+
+
+def unit(rng):
+    x = rng.normal(size=3)
+    return x / np.linalg.norm(x)
+
+
+def rotation(rng):
+    return Rotation.random(random_state=rng).as_matrix()
+
+
+def random_body(mb, rng, name, parameter=False):
+    """A body of random mass, centre and inertia, which is that of three points and so one that exists."""
+    mass = float(rng.uniform(0.5, 2.0))
+    if parameter:
+        mass = mb.parameter(f"mass of {name}", mass)
+    if mb.planar:
+        return mb.body(name, mass=mass, inertia=rng.uniform(0.05, 0.5), com=rng.uniform(-0.5, 0.5, 2))
+    R = rotation(rng)
+    a, b = rng.uniform(0.1, 0.5, 2)
+    J = R @ np.diag([a, b, rng.uniform(abs(a - b) + 0.02, a + b - 0.02)]) @ R.T
+    return mb.body(name, mass=mass, inertia=(J + J.T) / 2, com=rng.uniform(-0.5, 0.5, 3))
+
+
+def place(mb, rng):
+    """Options of a joint's frame on a body."""
+    if mb.planar:
+        return rng.uniform(-1, 1, 2), float(rng.uniform(-3, 3))
+    return rng.uniform(-1, 1, 3), rotation(rng) if rng.random() < 0.7 else None
+
+
+def random_joint(mb, rng, kind, name, first, second, **options):
+    """A joint of this kind with random frames and axes."""
+    (at, turned), (to, turned_to) = place(mb, rng), place(mb, rng)
+    options = {"at": at, "rotation": turned, "to": to, "rotation_to": turned_to} | options
+    if not mb.planar and kind in ("revolute", "prismatic", "screw", "cylindrical", "universal"):
+        options["axis"] = unit(rng) if rng.random() < 0.6 else str(rng.choice(["x", "y", "z", "-x", "-y", "-z"]))
+    if mb.planar and kind == "prismatic":
+        options["axis"] = rng.normal(size=2)
+    if kind == "universal":
+        axis = options["axis"] if not isinstance(options["axis"], str) else _letter(options["axis"])
+        options["second_axis"] = np.cross(axis, unit(rng))
+    if kind == "screw":
+        options["pitch"] = float(rng.uniform(-0.3, 0.3))
+    return getattr(mb, kind)(name, first, second, **options)
+
+
+def _letter(text):
+    return (-1 if text.startswith("-") else 1) * np.eye(3)["xyz".index(text[-1])]
+
+
+def random_tree(seed, *, planar=False, bodies=4, kinds=None, forces=True, fixed=True, parameters=True):
+    """A tree of bodies on random joints, run through in both directions, with force elements of all kinds."""
+    rng = np.random.default_rng(seed)
+    mb = da.Multibody(planar=planar, gravity=rng.normal(size=2 if planar else 3) * 5)
+    kinds = kinds or (PLANAR if planar else SPATIAL)
+    made = [mb.ground]
+    for k in range(bodies):
+        body = random_body(mb, rng, f"body {k}", parameters and rng.random() < 0.3)
+        kind = kinds[int(rng.integers(len(kinds)))]
+        if fixed and k and rng.random() < 0.2:
+            kind = "fixed"
+        ends = [made[int(rng.integers(len(made)))], body]
+        if rng.random() < 0.5:
+            ends.reverse()
+        random_joint(mb, rng, kind, f"joint {k}", *ends)
+        made.append(body)
+    if forces:
+        load(mb, rng)
+    return mb
+
+
+def random_frame(mb, rng, other_than=None):
+    body = other_than
+    while body is other_than:
+        choice = int(rng.integers(-1, len(mb.bodies)))
+        body = mb.bodies[choice] if choice >= 0 else mb.ground
+    at, turned = place(mb, rng)
+    return body.frame(at=at, rotation=turned)
+
+
+def load(mb, rng):
+    """Force elements between random frames and in random joints."""
+    dim = 2 if mb.planar else 3
+    a = random_frame(mb, rng)
+    mb.spring("spring", a, random_frame(mb, rng, a.body), rng.uniform(1, 9), rng.uniform(0, 1), rng.uniform(0, 1))
+    a = random_frame(mb, rng)
+    mb.spring("rubber", a, random_frame(mb, rng, a.body), lambda x: 3 * x + x**3, lambda u: 0.1 * u)
+    a = random_frame(mb, rng)
+    k = mb.parameter("bushing stiffness", 4.0)
+    mb.bushing("bushing", a, random_frame(mb, rng, a.body), k, rng.uniform(0, 4, 3), 0.2, 0.1)
+    mb.drag("drag", random_frame(mb, rng, mb.ground), 0.3, linear=0.1, wind=rng.normal(size=dim))
+    push = mb.parameter("push", 1.5)
+    mb.force("push body", random_frame(mb, rng, mb.ground), [push, *rng.normal(size=dim - 1)], local=True)
+    mb.force("swirl", random_frame(mb, rng, mb.ground), lambda s: np.sin(s.t) * s.velocity + s.push * s.position)
+    single = [joint for joint in mb.joints if joint.kind.freedoms == 1]
+    if single:
+        mb.torsion("torsion", single[0], 2.0, 0.3, rest=0.2)
+        mb.friction("friction", single[-1], 0.4, viscous=0.1, stiction=0.6, stribeck=0.3, smoothing=0.2)
+        mb.actuator("motor", single[-1], lambda s: np.cos(s.t) - 0.1 * s[f"{single[0].name}.speed"])
+
+
+# -- numbers from models -------------------------------------------------------------------------------------------
+
+
+def numbers(model, *roles, p, v=None, t=0.0, r=None, more=()):
+    """Values of a model's functions (mass as a matrix), and of expressions of its graph."""
+    graph = model.graph
+    values = {kind: np.zeros(graph.size(kind)) for kind in graph.vectors}
+    values["p"] = np.asarray(p, float)
+    values["v"] = np.zeros(len(model.names("v"))) if v is None else np.asarray(v, float)
+    if r is not None:
+        values["r"] = np.asarray(r, float)
+    found = PointFunction(model, [*(graph.value(role) for role in roles), *more])(t, values, model.theta(t))
+    return [x if role in ("mass", "kinematics") else np.ravel(x) for x, role in zip(found[: len(roles)], roles, strict=True)] + found[len(roles) :]  # fmt: skip
+
+
+def accelerations(model, p, v, t=0.0):
+    M, f = numbers(model, "mass", "force", p=p, v=v, t=t)
+    if M.shape[1] == 1:
+        M = np.diag(M[:, 0])
+    return np.linalg.solve(M, f)
+
+
+def random_state(model, rng):
+    """Random coordinates, of which Euler parameters have random lengths, and velocities."""
+    p = rng.uniform(-1.5, 1.5, len(model.names("p")))
+    for k, name in enumerate(model.names("p")):
+        if name.endswith(".e0"):
+            e = rng.normal(size=4)
+            p[k : k + 4] = e / np.linalg.norm(e) * rng.uniform(0.8, 1.2)
+    return p, rng.normal(size=len(model.names("v")))
