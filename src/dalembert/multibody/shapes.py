@@ -6,6 +6,7 @@ positions may have two components there, and a rotation may be an angle.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from dataclasses import dataclass, field
@@ -300,10 +301,8 @@ class Mesh(Shape):
             raise ModelError("Mesh: give either file=, or both vertices= and faces=")
         if self.file is not None and (not isinstance(self.file, str) or not self.file.strip()):
             raise ModelError(f"Mesh: file={shown(self.file)} must be the name of a file")
-        try:
+        with contextlib.suppress(NoNumber):  # there are three of them, then
             self._set("scale", (real(self.scale),) * 3)
-        except NoNumber:  # three of them, then
-            pass
         self._set("scale", vector(self.scale, self._named("scale"), planar=False))
         if self.vertices is not None:
             self._points("vertices", 1, (3,))
