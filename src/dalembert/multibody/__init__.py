@@ -1,1 +1,5 @@
-"""Bodies and joints: what is between a drawing of a machine and its equations of motion."""
+"""Mechanical systems from bodies, joints and force elements."""
+
+from dalembert.multibody.system import Multibody
+
+__all__ = ["Multibody"]
