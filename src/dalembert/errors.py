@@ -25,13 +25,15 @@ class ModelError(DalembertError, ValueError):
 
 
 class UrdfError(ModelError):
-    """A robot description (URDF) is faulty. `path` is its file or None, `line` that of the first fault or None."""
+    """A robot description (URDF) is faulty. `path` is its file or None, `line` that of the first fault or None.
 
-    def __init__(
-        self, what: str, faults: list[str] | tuple[str, ...] = (), path: Any = None, line: int | None = None
-    ):
-        super().__init__(what, faults)
-        self.path, self.line = path, line
+    The message shows the first 50 faults; `faults` has all of them.
+    """
+
+    def __init__(self, what: str, faults: list[str] | tuple[str, ...] = (), path: Any = None, line: int | None = None):
+        more = len(faults) - 50
+        super().__init__(what, [*faults[:50], f"… and {more} more"] if more > 0 else faults)
+        self.faults, self.path, self.line = tuple(faults), path, line
 
 
 class OptionError(DalembertError, ValueError):

@@ -25,7 +25,7 @@ from dalembert.multibody.xml_tree import MOST_BYTES, Element, XmlFault, parse
 
 __all__ = ["Built", "build", "load", "read_urdf"]
 
-#: faults and notes in one message
+#: notes in one warning
 MOST_SHOWN = 50
 
 
@@ -91,11 +91,13 @@ def read_urdf(source: Any, *, check_inertia: str = "warn", mimic: bool = True) -
     if find.faults:
         faults = sorted(find.faults, key=lambda fault: fault[0])
         count = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise UrdfError(f"{title} has {count}", _listed(faults), path=path, line=faults[0][0])
+        raise UrdfError(f"{title} has {count}", [text for _, text in faults], path=path, line=faults[0][0])
     notes = find.notes + (find.doubts if check_inertia == "warn" else [])
     if notes:
-        text = "".join(f"\n  - {note}" for note in _listed(sorted(notes, key=lambda note: note[0])))
-        warn_user(f"{title} is doubtful:{text}", UrdfWarning)
+        texts = [text for _, text in sorted(notes, key=lambda note: note[0])]
+        more = [f"… and {len(texts) - MOST_SHOWN} more"] if len(texts) > MOST_SHOWN else []
+        lines = "".join(f"\n  - {text}" for text in texts[:MOST_SHOWN] + more)
+        warn_user(f"{title} is doubtful:{lines}", UrdfWarning)
     return robot
 
 
@@ -147,11 +149,6 @@ def _wrong_root(root: Element) -> str:
     known = {"sdf": "an SDFormat file", "mujoco": "a MuJoCo model", "COLLADA": "a COLLADA scene", "html": "a web page"}
     kind = known.get(root.tag)
     return f"its root element is <{root.tag}>, not <robot>" + (f": this is {kind}, no URDF" if kind else "")
-
-
-def _listed(found: list[tuple[int, str]]) -> list[str]:
-    texts = list(dict.fromkeys(text for _, text in found))
-    return texts[:MOST_SHOWN] + ([f"… and {len(texts) - MOST_SHOWN} more"] if len(texts) > MOST_SHOWN else [])
 
 
 def _robot(root: Element, title: str, mimic: bool, find: Findings) -> Robot | None:

@@ -43,7 +43,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], find: Findings) -
                 "what closes a loop is written as <loop_joint>",
             )  # fmt: skip
         holder.setdefault(joint.child, joint)
-    roots = [link for link in links if link.name not in holder]
+    roots = [link for link in known.values() if link.name not in holder]
     if len(find.faults) > before:
         return
     if len(roots) > 1:
