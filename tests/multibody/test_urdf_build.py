@@ -195,6 +195,18 @@ def test_from_urdf_refuses_what_the_reader_refuses():
         da.Multibody.from_urdf(FINGERS)
     with pytest.raises(OptionError):
         da.Multibody.from_urdf(ARM, fixed_base="perhaps")
+    with pytest.raises(OptionError, match="did you mean massless="):
+        da.Multibody.from_urdf(ARM, masless="lock")
+    with pytest.raises(OptionError, match=r"it takes check_inertia, damping, .* prefix"):
+        da.Multibody.from_urdf(ARM, base=None)
+
+
+def test_from_urdf_passes_options_on():
+    assert len(da.Multibody.from_urdf(FINGERS, massless="lock").joints) == 3
+    follows = ARM.replace('<axis xyz="0 0 1"/></joint>\n</robot>', '<mimic joint="nobody"/></joint>\n</robot>')
+    with pytest.raises(UrdfError, match="mimic=False"):
+        da.Multibody.from_urdf(follows)
+    assert not da.Multibody.from_urdf(follows, mimic=False).elements
 
 
 def test_implausible_inertias_are_taken_over():

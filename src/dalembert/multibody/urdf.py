@@ -6,10 +6,12 @@ named), and nothing is fetched from a network. All faults of a file are reported
 
 from __future__ import annotations
 
+import difflib
 import os
 import stat
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +103,19 @@ def read_urdf(source: Any, *, check_inertia: str = "warn", mimic: bool = True) -
     return robot
 
 
-def load(
-    kind: Callable[..., Any], source: Any, *, gravity: Any = None, name: str | None = None,
-    check_inertia: str = "warn", mimic: bool = True, **options: Any,
-) -> Any:  # fmt: skip
-    """A new `Multibody` (`kind` makes it) with one robot; options are those of `build`."""
-    robot = read_urdf(source, check_inertia=check_inertia, mimic=mimic)
+def load(kind: Callable[..., Any], source: Any, *, gravity: Any = None, name: str | None = None, **options: Any) -> Any:
+    """A new `Multibody` (`kind` makes it) with one robot; options are those of `read_urdf` and of `build`."""
+    of_build = {key for key, one in signature(build).parameters.items() if one.kind is one.KEYWORD_ONLY}
+    known = of_build - {"base"} | {"check_inertia"}  # there is nothing yet that it could stand on
+    for option in options:
+        if option not in known:
+            near = difflib.get_close_matches(option, known, n=1)
+            hint = f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(sorted(known))}"
+            raise OptionError(f"from_urdf takes no {option}={hint}")
+    reading = {key: value for key, value in options.items() if key in ("check_inertia", "mimic")}
+    robot = read_urdf(source, **reading)
     multibody = kind(gravity=gravity, name=robot.name.replace(".", "_") if name is None else name)
-    build(robot, multibody, **options)
+    build(robot, multibody, **{key: value for key, value in options.items() if key != "check_inertia"})
     return multibody
 
 
