@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.checks import NoNumber, flag, shown
 from dalembert.errors import ModelError, OptionError, UrdfError
 from dalembert.multibody.placement import about, turning
-from dalembert.multibody.robot import SINGLE, Joint, Link, Loop, Pose, Robot
+from dalembert.multibody.robot import SINGLE, UNTURNED, Joint, Link, Loop, Pose, Robot
 from dalembert.multibody.urdf_checks import rigid_with_root, unheld
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -190,7 +190,8 @@ def _body(multibody: Any, name: str, link: Link) -> Any:
 def _between(first: Pose, second: Pose, turn: np.ndarray | None = None) -> dict[str, Any]:
     """Arguments that place a joint; `turn` comes before both rotations."""
     turned = [pose.rotation if turn is None else pose.rotation @ turn for pose in (first, second)]
-    return {"at": first.xyz, "rotation": turned[0], "to": second.xyz, "rotation_to": turned[1]}
+    one, two = (None if rotation is UNTURNED else rotation for rotation in turned)
+    return {"at": first.xyz, "rotation": one, "to": second.xyz, "rotation_to": two}
 
 
 def _joint(multibody: Any, name: str, parent: Any, child: Any, joint: Joint, damping: bool) -> Any:

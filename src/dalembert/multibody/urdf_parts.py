@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.multibody.placement import fixed
-from dalembert.multibody.robot import SINGLE, Joint, Link, Mimic
+from dalembert.multibody.robot import SINGLE, UNTURNED, Joint, Link, Mimic
 from dalembert.multibody.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from dalembert.multibody.urdf_values import Findings
 from dalembert.multibody.xml_tree import Element
@@ -79,16 +79,19 @@ def _inertia(
     if negative:
         find.fault(element.line, where, f"the moment of inertia {negative[0]} is negative")
         return nothing
-    why = _doubtful(given, DIGITS)
+    principal = np.linalg.eigvalsh(given).tolist()
+    why = _doubtful(principal, DIGITS)
     if why or mass == 0:
         find.doubt(element.line, where, why or "it has inertia, but no mass")
-    turned = rotation @ given @ rotation.T
-    return fixed((turned + turned.T) / 2), not _doubtful(given, EXACT)
+    if rotation is not UNTURNED:
+        turned = rotation @ given @ rotation.T
+        given = (turned + turned.T) / 2
+    return fixed(given), not _doubtful(principal, EXACT)
 
 
-def _doubtful(inertia: np.ndarray, rounding: float) -> str:
-    """Why no body can have this inertia; empty if one can."""
-    least, middle, most = np.linalg.eigvalsh(inertia).tolist()
+def _doubtful(principal: list[float], rounding: float) -> str:
+    """Why no body can have these principal moments; empty if one can."""
+    least, middle, most = principal
     shown = f"principal moments {least:.4g}, {middle:.4g}, {most:.4g}"
     if least < -rounding * most:
         return f"its inertia is not positive ({shown}); no body has it"

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.multibody.placement import fixed, from_quaternion, from_rpy
-from dalembert.multibody.robot import Pose
+from dalembert.multibody.robot import UNTURNED, Pose
 from dalembert.multibody.xml_tree import Element
 
 #: beyond this no length, mass or angle makes sense, and squares of it soon overflow
@@ -70,15 +70,15 @@ class Findings:
         self, element: Element, what: str, text: str, where: str, count: int, *, infinite: bool = False
     ) -> list[float] | None:
         """As many numbers as they should be, from a text; otherwise None, and a fault."""
-        written = f'<{element.tag} {what}="{_short(text)}">'
         pieces = text.split()
         for piece in pieces:
             why = _not_a_number(piece, infinite)
             if why:
-                self.fault(element.line, where, f"{written}: {shown(piece)} {why}")
+                self.fault(element.line, where, f'<{element.tag} {what}="{_short(text)}">: {shown(piece)} {why}')
                 return None
         if len(pieces) != count:
             needed = "one number" if count == 1 else f"{count} numbers"
+            written = f'<{element.tag} {what}="{_short(text)}">'
             self.fault(element.line, where, f"{written} has {len(pieces)} numbers; it needs {needed}")
             return None
         return [float(piece) for piece in pieces]
@@ -98,7 +98,7 @@ class Findings:
         if element is None:
             return Pose()
         xyz = self.vector(element, "xyz", where) or [0.0, 0.0, 0.0]
-        rotation = np.eye(3)
+        rotation = UNTURNED
         if "quat_xyzw" in element.attributes:
             quaternion = self.vector(element, "quat_xyzw", where, 4)
             if "rpy" in element.attributes:
@@ -106,10 +106,12 @@ class Findings:
             elif quaternion is not None and not any(quaternion):
                 self.fault(element.line, where, f"<{element.tag}> has a quaternion of zeros, which is no rotation")
             elif quaternion is not None:
-                rotation = from_quaternion(*quaternion)
+                rotation = fixed(from_quaternion(*quaternion))
         else:
-            rotation = from_rpy(*(self.vector(element, "rpy", where) or (0.0, 0.0, 0.0)))
-        return Pose(fixed(np.array(xyz)), fixed(rotation))
+            angles = self.vector(element, "rpy", where)
+            if angles is not None and any(angles):
+                rotation = fixed(from_rpy(*angles))
+        return Pose(fixed(np.array(xyz)), rotation)
 
     def direction(self, element: Element, values: list[float] | None, where: str) -> np.ndarray | None:
         """The unit vector along these numbers."""
