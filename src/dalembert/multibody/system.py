@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -200,11 +199,42 @@ class Multibody(Joining, Loading):
         return equations(self, coordinates, formalism, absolute)
 
     @classmethod
-    def from_urdf(cls, source: str | Path, *, fixed_base: bool = True, gravity: Any = None, name: str | None = None):
-        """A robot from a URDF file, or from its text. Meshes are referenced for drawing only; nothing is fetched."""
+    def from_urdf(
+        cls, source: Any, *, fixed_base: bool = True, gravity: Any = None, name: str | None = None, **options: Any
+    ) -> Multibody:
+        """A robot from a URDF file, or from its text. Meshes are named for drawing only; nothing is fetched.
+
+        Parameters
+        ----------
+        source : path, str or bytes
+            A file; text counts as the description itself if it contains ``<``.
+        fixed_base : bool
+            Whether the root link is fixed to the ground, or moves freely.
+        gravity, name
+            Of the system. By default it is called like the robot.
+        **options
+            check_inertia="warn" ("error", "ignore"): what to do about inertias that no body has; massless="error"
+            ("lock", "keep"): about joints that move links without mass; mimic, loops, damping=True, friction=False:
+            what to take over; see `read_urdf` and `build` in `dalembert.multibody.urdf`.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> da.Multibody.from_urdf('''
+        ... <robot name="pendulum">
+        ...   <link name="base"/>
+        ...   <link name="rod">
+        ...     <inertial> <origin xyz="0 0 -1"/> <mass value="2"/> <inertia ixx="0.1" iyy="0.1" izz="0"/> </inertial>
+        ...   </link>
+        ...   <joint name="hinge" type="continuous">
+        ...     <parent link="base"/> <child link="rod"/> <axis xyz="0 1 0"/>
+        ...   </joint>
+        ... </robot>''')
+        Multibody('pendulum': 2 bodies, 2 joints, spatial)
+        """
         from dalembert.multibody.urdf import load
 
-        return load(cls, source, fixed_base=fixed_base, gravity=gravity, name=name)
+        return load(cls, source, fixed_base=fixed_base, gravity=gravity, name=name, **options)
 
 
 def _inertia(where: str, given: Any, planar: bool) -> tuple[Number, ...]:
