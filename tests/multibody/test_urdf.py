@@ -245,6 +245,17 @@ def test_faults_name_the_file(tmp_path):
     assert caught.value.path == file
 
 
+def test_long_circles():
+    n = 5000
+    links = [link(f"l{i}", "") for i in range(n)]
+    with pytest.raises(UrdfError, match="circle") as caught:
+        read_urdf(robot(*links, *(joint(f"j{i}", f"l{i}", f"l{(i + 1) % n}") for i in range(n))))
+    assert len(str(caught.value)) < 1000
+    tree = [joint(f"j{i}", "l0", f"l{i}", inside=f'<mimic joint="j{i % (n - 1) + 1}"/>') for i in range(1, n)]
+    with pytest.raises(UrdfError, match="mimics go in a circle"):
+        read_urdf(robot(*links, *tree))
+
+
 def test_all_faults_come_at_once():
     parts = [part for parts, _, _ in FAULTS.values() for part in parts]
     with pytest.raises(UrdfError) as caught:
@@ -350,6 +361,33 @@ def test_sizes_are_bounded(monkeypatch):
     monkeypatch.setattr(xml_tree, "MOST_BYTES", 20)
     with pytest.raises(UrdfError, match="million bytes"):
         read_urdf(ARM)
+
+
+LONG = "1" * 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (robot(link(LONG)), "more than 1000 characters"),
+        (robot(link("a"), link("b"), joint("j", "a", "b", LONG)), "more than 1000 characters"),
+        (robot(link("a"), link("b"), joint("j", "a", "b", inside=f'<axis xyz="{LONG}"/>')), "more than 10000"),
+        (robot(link("a", f'<inertial><mass value="{LONG}x"/></inertial>')), "more than 10000 characters"),
+        (robot(link("a", f'<inertial><mass value="{LONG[:9999]}x"/></inertial>')), "not a number"),
+        (robot(link("a", f'<inertial><mass value="{LONG[:9999]}"/></inertial>')), "too large"),
+        (robot(link("a", f'<inertial><origin xyz="{"1 " * 2000}"/></inertial>')), "has 2000 numbers; it needs 3"),
+        (f"<a{LONG}/>", "name of an element"),
+        (f"<robot>{LONG}</robot>", "no <link>"),
+        (robot(link("a"), f"<gazebo><joint name='j' type='ball'><parent>{LONG}</parent><child>a</child></joint></gazebo>"),  # noqa: E501
+         "is not a link"),
+        (robot(link("a"), *(joint(f"j{i}", f"{i}", f"{i}") for i in range(20_000))), "60000 faults"),
+        (robot(link("a"), *(joint(f"j{i}", f"{i}", f"{i + 1}") for i in range(20_000))), "40000 faults"),
+    ],
+)  # fmt: skip
+def test_long_texts_make_short_messages(text, what):
+    with pytest.raises(UrdfError, match=what) as caught:
+        read_urdf(text)
+    assert len(str(caught.value)) < 20_000
 
 
 # -- files -----------------------------------------------------------------------------------------------------------

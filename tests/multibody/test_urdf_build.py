@@ -124,6 +124,17 @@ def test_locked_joints_are_where_mimics_put_them():
     assert recorded(FINGERS, massless="lock", mimic=False)["k"].at.tolist() == [0, 0, 0]
 
 
+def test_long_chains_of_mimics():
+    n = 5000
+    parts = [joint(f"j{i}", "l0", f"l{i}", inside=f'<mimic joint="j{i - 1}" offset="0.5"/>') for i in range(1, n)]
+    parts[0] = joint("j1", "l0", "l1", "prismatic")
+    text = robot(*(link(f"l{i}", "") for i in range(n)), *reversed(parts))
+    calls = recorded(text.replace("revolute", "prismatic"), massless="lock")
+    assert calls[f"j{n - 1}"].method == "fixed"
+    assert calls[f"j{n - 1}"].at.tolist() == [0.5 * (n - 2), 0, 0]
+    assert recorded(text.replace('<link name="l7">', '<link name="l7">' + INERTIAL))["j1"].method == "prismatic"
+
+
 def test_what_holds_links_without_mass():
     beyond = [link("mass"), joint("m", "tip", "mass", "fixed")]
     assert recorded(FINGERS.replace("</robot>", "".join(beyond) + "</robot>"))["j"].method == "revolute"

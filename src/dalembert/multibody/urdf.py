@@ -22,7 +22,7 @@ from dalembert.multibody.urdf_build import Built, build
 from dalembert.multibody.urdf_checks import check_mimics, check_names, check_tree
 from dalembert.multibody.urdf_loops import check_loops, read_gazebo, read_loops
 from dalembert.multibody.urdf_parts import read_color, read_joint, read_link
-from dalembert.multibody.urdf_values import Findings
+from dalembert.multibody.urdf_values import Findings, short
 from dalembert.multibody.xml_tree import MOST_BYTES, Element, XmlFault, parse
 
 __all__ = ["Built", "build", "load", "read_urdf"]
@@ -169,7 +169,7 @@ def _robot(root: Element, title: str, mimic: bool, find: Findings) -> Robot | No
     colors = {}
     for material in root.all("material"):
         name = material.attributes.get("name", "")
-        color = read_color(material, f"material '{name}'", find)
+        color = read_color(material, f"material '{short(name)}'", find)
         if color is not None:
             colors.setdefault(name, color)
     read = [read_link(element, colors, find) for element in root.all("link")]
@@ -185,7 +185,7 @@ def _robot(root: Element, title: str, mimic: bool, find: Findings) -> Robot | No
         check_mimics(joints, find)
     if find.faults:
         return None
-    robot = Robot(name=root.attributes.get("name", "").strip() or "robot", links=links, joints=joints, source=title)
+    robot = Robot(name=short(root.attributes.get("name", "")) or "robot", links=links, joints=joints, source=title)
     added = check_loops(read_gazebo(root, robot, find), {link.name for link in links}, find)
     if added:
         loops = [*loops, *added]

@@ -11,7 +11,7 @@ from dalembert.multibody.placement import fixed
 from dalembert.multibody.robot import SINGLE, UNTURNED, Joint, Link, Mimic
 from dalembert.multibody.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from dalembert.multibody.urdf_values import Findings
-from dalembert.multibody.xml_tree import Element
+from dalembert.multibody.xml_tree import MOST_BYTES, Element
 
 JOINTS = (*SINGLE, "fixed", "floating", "planar", "spherical")
 #: other names that files in use have for these
@@ -220,13 +220,12 @@ def _shape(element: Element, colors: Colors, where: str, find: Findings) -> Shap
 
 def _form(form: Element, place: dict, where: str, find: Findings) -> Shape | None:
     if form.tag == "mesh":
-        file = find.text(form, "filename", where)
+        file = find.text(form, "filename", where, MOST_BYTES)
         scale = find.vector(form, "scale", where) or (1.0, 1.0, 1.0)
         return None if file is None else Mesh(file, scale, **place)
     if form.tag == "box":
-        if find.text(form, "size", where) is None:
-            return None
-        size = find.vector(form, "size", where)
+        given = find.text(form, "size", where, MOST_BYTES)
+        size = None if given is None else find.vector(form, "size", where)
         return None if size is None else Box(size, **place)
     solid, needs = {
         "sphere": (Sphere, ("radius",)),
