@@ -1,10 +1,15 @@
 """Random multibody systems, and numbers from their models, for the tests of this room."""
 
+from types import SimpleNamespace
+
+import casadi as ca
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
 from dalembert.model.evaluate import PointFunction
+from dalembert.multibody.equations import expressions, kinematics
+from dalembert.multibody.parts import Frame
 
 SPATIAL = ("revolute", "prismatic", "screw", "cylindrical", "universal", "spherical", "plane", "free")
 PLANAR = ("revolute", "prismatic", "pin_in_slot", "plane")
@@ -145,3 +150,64 @@ def random_state(model, rng):
             e = rng.normal(size=4)
             p[k : k + 4] = e / np.linalg.norm(e) * rng.uniform(0.8, 1.2)
     return p, rng.normal(size=len(model.names("v")))
+
+
+class Kinematics:
+    """Poses, velocities and accelerations of frames of a system, as functions of its coordinates.
+
+    `body(number)` and `frame(frame)` are (x, R, v, w, v', w') in the world, at the last `at(p, v, a)`.
+    """
+
+    def __init__(self, mb, frames, own=()):
+        self.parts = expressions(mb, None if own is None else set(own))
+        scene, symbols = self.parts.scene, self.parts.symbols
+        Z = kinematics(scene)
+        rates = symbols.v if Z is None else Z @ symbols.v
+
+        def along(x):
+            return ca.jtimes(x, symbols.p, rates) + ca.jtimes(x, symbols.v, symbols.a)
+
+        outputs = []
+        for frame in frames:
+            m = scene.motion(frame)
+            x, v, w = (ca.vertcat(*(ca.SX(y) for y in vector)) for vector in (m.x, m.v, m.w))
+            angle = m.angle
+            R = ca.vertcat(*(ca.horzcat(*(ca.SX(y) for y in row)) for row in m.R))
+            # rates by differentiation along p' = Z v, besides those that the scene has
+            turn = along(R.reshape((9, 1))).reshape((3, 3)) @ R.T
+            outputs += [x, R, v, w, along(v), along(w), along(x), turn, ca.jacobian(v, symbols.v), ca.jacobian(w, symbols.v), ca.SX(angle)]  # fmt: skip
+        parameters = ca.vertcat(*symbols.parameters.values())
+        self.values = [parameter.value for parameter in mb.parameters.values()]
+        self.function = ca.Function("f", [symbols.p, symbols.v, symbols.a, parameters], outputs)
+        self.count = len(frames)
+        self.names, self.rates = scene.bones.names, scene.bones.rates
+
+    def __call__(self, p, v=None, a=None):
+        """For each frame a namespace of arrays."""
+        v = np.zeros(len(self.rates)) if v is None else v
+        found = self.function(p, v, np.zeros(len(self.rates)) if a is None else a, self.values)
+        found = [np.array(x) for x in found]
+        names = ("x", "R", "v", "w", "dv", "dw", "x_dot", "turn", "by_v", "by_w", "angle")
+        columns = ("x", "v", "w", "dv", "dw", "x_dot")
+        size = len(names)
+        return [
+            SimpleNamespace(**{
+                name: y.ravel() if name in columns else y
+                for name, y in zip(names, found[size * k : size * (k + 1)], strict=True)
+            })
+            for k in range(self.count)
+        ]  # fmt: skip
+
+
+def bodies_of(mb):
+    """Frames of all bodies at their centres of mass."""
+    return [Frame(body, body.com) for body in mb.bodies]
+
+
+def skew(w):
+    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+
+
+def inertia_of(body):
+    xx, xy, xz, yy, yz, zz = body.inertia
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
