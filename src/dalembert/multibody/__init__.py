@@ -1,1 +1,5 @@
-"""Multibody systems: bodies, joints and forces by name; pure description."""
+"""Mechanical systems from bodies, joints and force elements."""
+
+from dalembert.multibody.system import Multibody
+
+__all__ = ["Multibody"]
