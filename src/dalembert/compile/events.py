@@ -44,7 +44,7 @@ def event_port(form: Form, traced: TracedEvents | None) -> Port | None:
         x, behind = ca.vertcat(x, graph.a), {"a": slice(form.n, form.n + graph.size("v"))}
     symbols = [graph.t, x, graph.theta, *(block.symbol for block in blocks)]
     text = ca.Function("events", symbols, [values]).serialize()
-    functions = tuple(graph.functions[block.role].python for block in blocks)
+    functions = tuple(graph.functions[block.role].python or block.native for block in blocks)
 
     def make() -> Port:
         return expression_port(form, values, x, behind=behind, graph=graph)

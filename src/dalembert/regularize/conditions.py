@@ -19,6 +19,7 @@ import numpy as np
 from dalembert.checks import said, shown
 from dalembert.errors import InconsistentInitialValues, ModelError
 from dalembert.model import EquationsOfMotion
+from dalembert.model.chain import total_jacobian
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.event import Event, trace_events
 from dalembert.model.numeric import jacobian as numeric_jacobian
@@ -91,8 +92,8 @@ class _Problem:
         self._slices = places({kind: graph.size(kind) for kind in kinds})
         self._variables = [name for kind in kinds for name in model.names(kind)]
         unknowns = ca.vertcat(*(graph.symbol[kind] for kind in model.state_kinds), graph.a)
-        self._exact = not with_conditions.graph.externals_in(rows)
-        outputs = [rows, ca.jacobian(rows, unknowns)] if self._exact else [rows]
+        self._exact = all(block.native is not None for block in with_conditions.graph.externals_in(rows))
+        outputs = [rows, total_jacobian(with_conditions.graph, rows, unknowns)] if self._exact else [rows]
         self._function = PointFunction(with_conditions, outputs)
         # r only occurs in forces: without a condition on it the given value stays
         self._fixed = np.zeros(unknowns.numel(), bool)

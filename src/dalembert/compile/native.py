@@ -1,0 +1,333 @@
+"""Ports of expressions with native functions: machine code throughout, whatever the size of the model.
+
+Arguments of native functions are gathered, their code is called, and then the rest of the expression follows. Where
+that is nothing but symbols and constants in some order (rates = (v, f)), it is copied, and nothing is compiled at all.
+All of it is data of a *plan*, which one kernel carries out (`plan_kernel`); the port itself is a few instructions that
+embed the plan's address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from dalembert.compile import jit
+from dalembert.compile.emit import STACK
+from dalembert.compile.graph import compile_port
+from dalembert.compile.kernel import address_of, load
+from dalembert.compile.memory import Memory
+from dalembert.compile.ports import Port
+from dalembert.compile.tape import QUICK, port_function
+from dalembert.model.graph import External, Graph
+from dalembert.model.native import Code
+from dalembert.model.native_values import Groups
+
+#: runs of consecutive numbers that are copied one by one; more of them are gathered
+MOST_RUNS = 32
+
+_TRAMPOLINE = """
+declare ptr @malloc(i64)
+declare void @free(ptr)
+
+define i32 @port(double %t, ptr %x, ptr %theta, ptr %out) {{
+entry:
+ {work}
+ %null = icmp eq ptr %w, null
+ br i1 %null, label %stop, label %go
+go:
+ %follow = inttoptr i64 {follow} to ptr
+ %status = call i32 %follow(double %t, ptr %x, ptr %theta, ptr %out, ptr %w, i64 {plan})
+ {free}
+ ret i32 %status
+stop:
+ ret i32 2
+}}
+"""
+
+
+@dataclass
+class _Draft:
+    """A plan that is being made."""
+
+    steps: list[list[int]] = field(default_factory=list)
+    constants: list[float] = field(default_factory=list)
+    work: int = 0  # numbers of work space
+    keep: list = field(default_factory=list)
+    arguments: dict = field(default_factory=dict)  # where they stand, by the vectors and the role
+
+    def room(self, count: int) -> int:
+        """Where `count` numbers of work space stand."""
+        self.work += count
+        return self.work - count
+
+    def add(self, *words: int) -> None:
+        self.steps.append([int(word) for word in words])
+
+
+def native_port(
+    graph: Graph, x: ca.SX, expression: ca.SX, blocks: Sequence[External], at_zero: ca.SX | None = None
+) -> Port:
+    """A port of (t, x, θ) for a dense column that contains these blocks of native functions.
+
+    Native functions get zeros for the symbols `at_zero`.
+    """
+    load("dalembert.compile.plan_kernel")
+    from dalembert.compile.plan_kernel import Base, Op
+
+    draft = _Draft()
+    n_theta = graph.theta.numel()
+    blocks, groups = _in_groups(graph, blocks)
+    symbols = [block.symbol for block in blocks]
+    found = gathered([graph.t, x, graph.theta, *symbols], expression)
+    extended = draft.room(n_theta + sum(symbol.numel() for symbol in symbols))
+    ends = extended + n_theta + np.cumsum([0, *(symbol.numel() for symbol in symbols)])
+    at = {}
+    for k, block in enumerate(blocks):
+        run = _run_of(found, 3 + k, block.symbol.numel())
+        if k not in groups:
+            at[k] = _evaluate(draft, graph, x, block, int(ends[k]), at_zero, run)
+        elif groups[k]:
+            given, code = _given(draft, graph, x, block, at_zero)
+            draft.add(Op.NATIVE, groups[k], code.record, *given, Base.WORK, ends[k])
+        at.setdefault(k, (int(Base.WORK), int(ends[k])))
+    if found is None:
+        backend = _backend(graph, x, expression, symbols)
+        inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *symbols), expression, prefer=backend)
+        draft.keep.append(inner)
+        draft.add(Op.COPY, Base.THETA, 0, Base.WORK, extended, n_theta)
+        draft.add(Op.PORT, inner.address, Base.WORK, extended, Base.OUT, 0)
+    else:
+        sources = {1: (Base.X, 0), 2: (Base.THETA, 0)} | {3 + k: place for k, place in at.items()}
+        _gather(draft, found, sources, (int(Base.OUT), 0))
+    return _port(draft, x.numel(), n_theta, expression.numel())
+
+
+def rest_port(graph: Graph, x: ca.SX, expression: ca.SX) -> Port:
+    """A port of a column without native functions, of a model that has some: it may be long."""
+    port = gather_port(graph.t, x, graph.theta, expression)
+    if port is None:
+        port = compile_port(graph.t, x, graph.theta, expression, prefer=_backend(graph, x, expression, []))
+    return port
+
+
+def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
+    """A port of nothing but symbols and constants; None if `out` is anything else."""
+    found = gathered([t, x, theta], out)
+    if found is None:
+        return None
+    load("dalembert.compile.plan_kernel")
+    from dalembert.compile.plan_kernel import Base
+
+    draft = _Draft()
+    _gather(draft, found, {1: (Base.X, 0), 2: (Base.THETA, 0)}, (int(Base.OUT), 0))
+    return _port(draft, x.numel(), theta.numel(), out.numel())
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Entries of a column: component `index` of the vector `source`, or the constant `value` where that is −1."""
+
+    source: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+
+
+def gathered(vectors: Sequence[ca.SX], column: ca.SX) -> Gathered | None:
+    """Where the entries of a column stand in the vectors; None if they are anything but their symbols and constants."""
+    sizes = [vector.numel() for vector in vectors]
+    if not column.numel():
+        return Gathered(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+    function = ca.Function("gather", list(vectors), [column])
+    if function.n_instructions() > 2 * column.numel() + sum(sizes):
+        return None
+    # where each entry comes from shows in its value: all symbols are numbered, in two ways
+    ends = np.cumsum([0, *sizes])
+    number = np.arange(ends[-1], dtype=float)
+    first, second = (
+        np.array(function(*np.split(values, ends[1:-1])), float).ravel() for values in (number, -1.0 - number)
+    )
+    symbol = second == -1.0 - first
+    symbols, constants = (column[np.flatnonzero(which).tolist()] for which in (symbol, ~symbol))
+    if not (symbols.is_valid_input() and constants.is_constant()):
+        return None
+    place = np.where(symbol, first, 0).astype(np.int64)
+    source = np.searchsorted(ends, place, side="right") - 1
+    return Gathered(np.where(symbol, source, -1), np.where(symbol, place - ends[source], 0), np.where(symbol, 0, first))
+
+
+def _run_of(found: Gathered | None, source: int, size: int) -> int | None:
+    """Where in the results all numbers of a source stand in a row, if they do and nowhere else."""
+    if found is None:
+        return None
+    where = np.flatnonzero(found.source == source)
+    if len(where) != size or where[-1] - where[0] != size - 1 or (found.index[where] != np.arange(size)).any():
+        return None
+    return int(where[0])
+
+
+def _evaluate(
+    draft: _Draft, graph: Graph, x: ca.SX, block: External, room: int, at_zero: ca.SX | None, run: int | None
+) -> tuple[int, int]:
+    """Let the plan fill a block; returns base and offset of the result: work space (`room`) or its final place."""
+    from dalembert.compile.plan_kernel import Base, Op
+
+    native = block.native
+    given, code = _given(draft, graph, x, block, at_zero)
+    address, scratch = int(code.addresses[native.given]), int(code.scratch.get(native.given, 0))
+    if native.parent is not None:
+        groups = _groups(draft, graph, block, sum(a.numel() for a in native.arguments), scratch)
+        draft.add(Op.DIFFERENCE, address, code.record, *given, Base.WORK, room, groups.address)
+        return int(Base.WORK), room
+    if run is not None and not scratch:
+        target = (int(Base.OUT), run)
+        draft.add(Op.NATIVE, address, code.record, *given, *target)
+        return target
+    if not scratch:
+        draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, room)
+        return int(Base.WORK), room
+    own = draft.room(native.size + scratch)
+    draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, own)
+    draft.add(Op.COPY, Base.WORK, own, Base.WORK, room, native.size)
+    return int(Base.WORK), room
+
+
+def _in_groups(graph: Graph, blocks: Sequence[External]) -> tuple[list[External], dict[int, int]]:
+    """The blocks, with those next to each other that one call fills; the numbers of these, with the address of its code
+    for the first of them and 0 for the others."""
+    ordered, groups = list(blocks), {}
+    here = {(block.role, block.what): block for block in blocks if block.native.parent is None}
+    for role in dict.fromkeys(block.role for block in blocks):
+        code = graph.functions[role].native.code(graph)
+        # the largest first: what they fill is not looked at again
+        for names, address in sorted(code.together.items(), key=lambda item: -len(item[0])):
+            if all((role, what) in here for what in names):
+                mine = [here.pop((role, what)) for what in names]
+                ordered = [*(b for b in ordered if all(b is not m for m in mine)), *mine]
+                groups |= {id(b): int(address) if b is mine[0] else 0 for b in mine}
+    return ordered, {k: groups[id(block)] for k, block in enumerate(ordered) if id(block) in groups}
+
+
+def _given(
+    draft: _Draft, graph: Graph, x: ca.SX, block: External, at_zero: ca.SX | None
+) -> tuple[tuple[int, int], Code]:
+    """Base and offset of the arguments of a block, and its code."""
+    code = block.native.function.code(graph)
+    draft.keep.append(code)
+    arguments = ca.vertcat(*block.native.arguments) if block.native.arguments else ca.SX(0, 1)
+    if at_zero is not None:
+        arguments = ca.substitute(arguments, at_zero, ca.SX.zeros(at_zero.numel()))
+    key = (block.native.kinds, block.role)
+    if key not in draft.arguments:
+        draft.arguments[key] = _argument(draft, graph, x, arguments)
+    return draft.arguments[key], code
+
+
+def _argument(draft: _Draft, graph: Graph, x: ca.SX, arguments: ca.SX) -> tuple[int, int]:
+    """Base and offset of the arguments of native code."""
+    from dalembert.compile.plan_kernel import Base, Op
+
+    found = gathered([graph.t, x, graph.theta], arguments)
+    if found is not None and len(found.source) and (found.source == 1).all() and (np.diff(found.index) == 1).all():
+        return int(Base.X), int(found.index[0])
+    target = (int(Base.WORK), draft.room(arguments.numel()))
+    if found is not None:
+        _gather(draft, found, {1: (Base.X, 0), 2: (Base.THETA, 0)}, target)
+        return target
+    inner = compile_port(graph.t, x, graph.theta, arguments, prefer=_backend(graph, x, arguments, []))
+    draft.keep.append(inner)
+    draft.add(Op.PORT, inner.address, Base.THETA, 0, *target)
+    return target
+
+
+def _backend(graph: Graph, x: ca.SX, expression: ca.SX, symbols: list[ca.SX]) -> str:
+    """Compilation must not take longer for longer models: CasADi's virtual machine for all that is not short."""
+    function = port_function(graph.t, x, ca.vertcat(graph.theta, *symbols), expression, unique=False)
+    return "auto" if function.n_instructions() <= QUICK else "machine"
+
+
+def _gather(draft: _Draft, found: Gathered, sources: dict[int, tuple[int, int]], target: tuple[int, int]) -> None:
+    """Copy entries to where they belong."""
+    from dalembert.compile.plan_kernel import Base, Op
+
+    count = len(found.source)
+    base, offset = np.full(count, int(Base.CONSTANTS)), np.zeros(count, np.int64)
+    for source, (of, first) in sources.items():
+        mine = found.source == source
+        base[mine], offset[mine] = int(of), first + found.index[mine]
+    time, constant = found.source == 0, found.source == -1
+    if time.any():
+        place = draft.room(1)
+        draft.add(Op.TIME, Base.WORK, place)
+        base[time], offset[time] = int(Base.WORK), place
+    if constant.any():
+        values, which = np.unique(found.value[constant], return_inverse=True)
+        offset[constant] = len(draft.constants) + which
+        draft.constants.extend(values.tolist())
+    there = (base == target[0]) & (offset == target[1] + np.arange(count))  # native code has written these
+    breaks = np.flatnonzero((np.diff(offset) != 1) | (np.diff(base) != 0) | (np.diff(there) != 0)) + 1
+    starts = np.concatenate([[0], breaks, [count]]) if count else np.zeros(1, int)
+    if len(starts) - 1 <= MOST_RUNS:
+        for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            if not there[start]:
+                draft.add(Op.COPY, base[start], offset[start], target[0], target[1] + start, stop - start)
+        return
+    for start, stop in _stretches(~there):
+        codes = base[start:stop] + 8 * offset[start:stop]
+        draft.keep.append(codes)
+        draft.add(Op.GATHER, codes.ctypes.data, target[0], target[1] + start, stop - start)
+
+
+def _stretches(mask: np.ndarray) -> list[tuple[int, int]]:
+    """First and last + 1 of each stretch of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def _groups(draft: _Draft, graph: Graph, block: External, n_arguments: int, scratch: int) -> Memory:
+    from dalembert.compile.plan_kernel import GROUPS
+
+    native = block.native
+    groups = Groups(native.pattern, native.shape[1])
+    column = np.concatenate([np.zeros(0, np.int64), *groups.members])
+    counts = groups.starts[column + 1] - groups.starts[column]
+    inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    to = groups.entries[np.repeat(groups.starts[column], counts) + inside]
+    n_out = graph.native_size(block.role, native.parent)
+    whole = lambda values: np.ascontiguousarray(values, np.int64)  # noqa: E731
+    memory = Memory(
+        GROUPS,
+        dict(
+            group=whole(np.cumsum([0, *map(len, groups.members)])), column=whole(column),
+            start=whole(np.cumsum([0, *counts])), row=whole(groups.rows[to]), to=whole(to), n_groups=groups.count,
+            n_columns=len(column), n_entries=len(to), n_arguments=n_arguments, first=native.place.start, n_out=n_out,
+            room=scratch, scratch=draft.room(n_arguments + 2 * (n_out + scratch)),
+        ),
+    )  # fmt: skip
+    draft.keep.append(memory)
+    return memory
+
+
+def _port(draft: _Draft, n_x: int, n_theta: int, n_out: int) -> Port:
+    from dalembert.compile.plan_kernel import PLAN, WIDTH, follow
+
+    steps = np.zeros((len(draft.steps), WIDTH), np.int64)
+    for row, words in zip(steps, draft.steps, strict=True):
+        row[: len(words)] = words
+    constants = np.array(draft.constants, float)
+    plan = Memory(PLAN, dict(steps=steps, constants=constants, n_steps=len(steps), n_out=n_out))
+    words = max(draft.work, 1)
+    on_stack = words <= STACK
+    text = _TRAMPOLINE.format(
+        work=f"%w = alloca double, i64 {words}" if on_stack else f"%w = call ptr @malloc(i64 {8 * words})",
+        free="" if on_stack else "call void @free(ptr %w)",
+        follow=address_of(follow),
+        plan=plan.address,
+    )
+    code, _ = jit.build(text, {name: jit.library_symbols()[name] for name in ("malloc", "free")}, level=0)
+    return Port(
+        code.address, n_x=n_x, n_theta=n_theta, n_out=n_out, backend="native",
+        keep=(code, plan, follow, draft.keep),
+    )  # fmt: skip
