@@ -22,6 +22,7 @@ from dalembert.compile.memory import Memory
 from dalembert.compile.ports import Port
 from dalembert.compile.tape import QUICK, port_function
 from dalembert.model.graph import External, Graph
+from dalembert.model.native import Code
 from dalembert.model.native_values import Groups
 
 #: runs of consecutive numbers that are copied one by one; more of them are gathered
@@ -55,6 +56,7 @@ class _Draft:
     constants: list[float] = field(default_factory=list)
     work: int = 0  # numbers of work space
     keep: list = field(default_factory=list)
+    arguments: dict = field(default_factory=dict)  # where they stand, by the vectors and the role
 
     def room(self, count: int) -> int:
         """Where `count` numbers of work space stand."""
@@ -77,13 +79,20 @@ def native_port(
 
     draft = _Draft()
     n_theta = graph.theta.numel()
+    blocks, groups = _in_groups(graph, blocks)
     symbols = [block.symbol for block in blocks]
     found = gathered([graph.t, x, graph.theta, *symbols], expression)
     extended = draft.room(n_theta + sum(symbol.numel() for symbol in symbols))
     ends = extended + n_theta + np.cumsum([0, *(symbol.numel() for symbol in symbols)])
     at = {}
     for k, block in enumerate(blocks):
-        at[k] = _evaluate(draft, graph, x, block, int(ends[k]), at_zero, _run_of(found, 3 + k, block.symbol.numel()))
+        run = _run_of(found, 3 + k, block.symbol.numel())
+        if k not in groups:
+            at[k] = _evaluate(draft, graph, x, block, int(ends[k]), at_zero, run)
+        elif groups[k]:
+            given, code = _given(draft, graph, x, block, at_zero)
+            draft.add(Op.NATIVE, groups[k], code.record, *given, Base.WORK, ends[k])
+        at.setdefault(k, (int(Base.WORK), int(ends[k])))
     if found is None:
         backend = _backend(graph, x, expression, symbols)
         inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *symbols), expression, prefer=backend)
@@ -94,6 +103,14 @@ def native_port(
         sources = {1: (Base.X, 0), 2: (Base.THETA, 0)} | {3 + k: place for k, place in at.items()}
         _gather(draft, found, sources, (int(Base.OUT), 0))
     return _port(draft, x.numel(), n_theta, expression.numel())
+
+
+def rest_port(graph: Graph, x: ca.SX, expression: ca.SX) -> Port:
+    """A port of a column without native functions, of a model that has some: it may be long."""
+    port = gather_port(graph.t, x, graph.theta, expression)
+    if port is None:
+        port = compile_port(graph.t, x, graph.theta, expression, prefer=_backend(graph, x, expression, []))
+    return port
 
 
 def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
@@ -158,15 +175,10 @@ def _evaluate(
     from dalembert.compile.plan_kernel import Base, Op
 
     native = block.native
-    code = native.function.code(graph)
-    arguments = ca.vertcat(*native.arguments) if native.arguments else ca.SX(0, 1)
-    if at_zero is not None:
-        arguments = ca.substitute(arguments, at_zero, ca.SX.zeros(at_zero.numel()))
-    given = _argument(draft, graph, x, arguments)
+    given, code = _given(draft, graph, x, block, at_zero)
     address, scratch = int(code.addresses[native.given]), int(code.scratch.get(native.given, 0))
-    draft.keep.append(code)
     if native.parent is not None:
-        groups = _groups(draft, graph, block, arguments.numel(), scratch)
+        groups = _groups(draft, graph, block, sum(a.numel() for a in native.arguments), scratch)
         draft.add(Op.DIFFERENCE, address, code.record, *given, Base.WORK, room, groups.address)
         return int(Base.WORK), room
     if run is not None and not scratch:
@@ -180,6 +192,37 @@ def _evaluate(
     draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, own)
     draft.add(Op.COPY, Base.WORK, own, Base.WORK, room, native.size)
     return int(Base.WORK), room
+
+
+def _in_groups(graph: Graph, blocks: Sequence[External]) -> tuple[list[External], dict[int, int]]:
+    """The blocks, with those next to each other that one call fills; the numbers of these, with the address of its code
+    for the first of them and 0 for the others."""
+    ordered, groups = list(blocks), {}
+    here = {(block.role, block.what): block for block in blocks if block.native.parent is None}
+    for role in dict.fromkeys(block.role for block in blocks):
+        code = graph.functions[role].native.code(graph)
+        # the largest first: what they fill is not looked at again
+        for names, address in sorted(code.together.items(), key=lambda item: -len(item[0])):
+            if all((role, what) in here for what in names):
+                mine = [here.pop((role, what)) for what in names]
+                ordered = [*(b for b in ordered if all(b is not m for m in mine)), *mine]
+                groups |= {id(b): int(address) if b is mine[0] else 0 for b in mine}
+    return ordered, {k: groups[id(block)] for k, block in enumerate(ordered) if id(block) in groups}
+
+
+def _given(
+    draft: _Draft, graph: Graph, x: ca.SX, block: External, at_zero: ca.SX | None
+) -> tuple[tuple[int, int], Code]:
+    """Base and offset of the arguments of a block, and its code."""
+    code = block.native.function.code(graph)
+    draft.keep.append(code)
+    arguments = ca.vertcat(*block.native.arguments) if block.native.arguments else ca.SX(0, 1)
+    if at_zero is not None:
+        arguments = ca.substitute(arguments, at_zero, ca.SX.zeros(at_zero.numel()))
+    key = (block.native.kinds, block.role)
+    if key not in draft.arguments:
+        draft.arguments[key] = _argument(draft, graph, x, arguments)
+    return draft.arguments[key], code
 
 
 def _argument(draft: _Draft, graph: Graph, x: ca.SX, arguments: ca.SX) -> tuple[int, int]:

@@ -92,6 +92,9 @@ def native_function(
     for kind in native.reads:
         if kind not in known:
             faults.append(f"{where} reads {shown(kind)}; it may read {', '.join(known)}")
+    needed = {"holonomic": ("by p",), "nonholonomic": ("by p", "by v")}.get(role, ())
+    if missing := [what for what in needed if what not in native.gives]:
+        faults.append(f"{where} must give {' and '.join(map(repr, missing))}: constraints act along their derivatives")
     if native.moves and role in ("holonomic", "nonholonomic") and not {"first", "second"} <= native.gives.keys():
         faults.append(f"{where} moves with time: it must give 'first' and 'second', its derivatives along the motion")
     function = ModelFunction(
@@ -126,7 +129,9 @@ def native_block(graph: Graph, role: str, what: str) -> NativeBlock:
     shape, pattern = _shape(graph, role, what), native.gives.get(what)
     if what in native.gives:
         return NativeBlock(native, role, what, shape, pattern, kinds, arguments)
-    parent, kind = derivative_of(what)
+    parent, kind = derivative_of(what) or ("", "")
+    if parent not in native.gives:
+        raise ModelError(f"{role} is a native function that does not give '{what}', which is needed here")
     pattern = _known_pattern(graph, role, parent, kind)
     if pattern is None:
         if shape[0] * shape[1] > MOST_ENTRIES:

@@ -182,3 +182,58 @@ def rate_by_p_pattern(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     first = first[(topology.kind == SPHERICAL) | (topology.kind == FREE)]
     row, column = np.divmod(np.arange(16), 4)
     return (first[:, None] + row).ravel(), (first[:, None] + column).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class LoopPattern:
+    """Paths of loops, and where Jacobians of closures have entries, in the order in which kernels write them.
+
+    The path of loop l leads from the last body that both sides share (`shared`, −1: the ground) to its first body,
+    ``path[starts[2 l] : starts[2 l + 1]]``, and to its second, up to ``starts[2 l + 2]``.
+    """
+
+    path: np.ndarray
+    starts: np.ndarray
+    shared: np.ndarray
+    first_equation: np.ndarray
+    first_p: np.ndarray
+    first_v: np.ndarray
+    by_p: tuple[np.ndarray, np.ndarray]
+    by_v: tuple[np.ndarray, np.ndarray]
+
+
+def loop_pattern(topology: Topology) -> LoopPattern:
+    """Paths and patterns of the loops of a tree."""
+    path, starts, shared = [], [0], []
+    for a, b in topology.loop_bodies.tolist():
+        sides: list[list[int]] = [[], []]
+        while a != b:  # parents have smaller numbers
+            if a > b:
+                sides[0].append(a)
+                a = int(topology.parent[a])
+            else:
+                sides[1].append(b)
+                b = int(topology.parent[b])
+        for side in sides:
+            path.extend(reversed(side))
+            starts.append(len(path))
+        shared.append(a)
+    counts = np.array([int(kind).bit_count() for kind in topology.loop_kind], np.int64)
+    equations = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    found = {}
+    for name, at, sizes in (("p", topology.q_at, COORDINATES), ("v", topology.v_at, VELOCITIES)):
+        rows, columns, firsts, total = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [], 0
+        for l, count in enumerate(counts):
+            bodies = np.array(path[starts[2 * l] : starts[2 * l + 2]], np.int64)
+            size = sizes[topology.kind[bodies]]
+            own = np.repeat(at[bodies], size) + np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+            firsts.append(total)
+            total += len(own) * int(count)
+            columns.append(np.tile(own, count))
+            rows.append(np.repeat(equations[l] + np.arange(count), len(own)))
+        found[name] = (np.concatenate(rows), np.concatenate(columns)), np.array(firsts, np.int64)
+    return LoopPattern(
+        path=np.array(path, np.int64), starts=np.array(starts, np.int64), shared=np.array(shared, np.int64),
+        first_equation=equations[:-1], by_p=found["p"][0], first_p=found["p"][1], by_v=found["v"][0],
+        first_v=found["v"][1],
+    )  # fmt: skip

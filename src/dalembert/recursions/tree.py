@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.multibody.pattern import branch_pattern, load_pattern, velocity_of_coordinate, whole_trees
+from dalembert.multibody.pattern import (
+    LoopPattern,
+    branch_pattern,
+    load_pattern,
+    loop_pattern,
+    velocity_of_coordinate,
+    whole_trees,
+)
 from dalembert.multibody.topology import VELOCITIES, Topology
 from dalembert.recursions import rows
 from dalembert.recursions.words import SLOTS
@@ -61,7 +68,8 @@ class Tree:
         if self.pattern is not None:
             words = max(words, _whole_lines(n * rows.MATRIX_WORK + n_v * rows.DOF))
         loads_at = words
-        words += _whole_lines((n_v if len(self.applied_velocities) else 0) + (6 * n if len(self.applied_bodies) else 0))
+        loaded = len(self.applied_bodies) or len(topology.loop_kind)  # multipliers of loops act as wrenches do
+        words += _whole_lines((n_v if len(self.applied_velocities) else 0) + (6 * n if loaded else 0))
         factors_at = words
         self.load_rows, self.load_starts = load_pattern(topology, self.applied_velocities, self.applied_bodies)
         if inverse:
@@ -81,6 +89,10 @@ class Tree:
             n_applied_bodies=len(self.applied_bodies), applied_velocities=self.applied_velocities.ctypes.data,
             applied_bodies=self.applied_bodies.ctypes.data, failed=-1, gx=gx, gy=gy, gz=gz,
         )  # fmt: skip
+        if len(topology.loop_kind):
+            self.loops = loop_pattern(topology)
+            self._refer({"loops": _loop_rows(topology, self.loops), "loop_path": self.loops.path})
+            self._set(n_loops=len(topology.loop_kind))
         if self.pattern is not None:
             self._refer(self.pattern.arrays)
             self._set(
@@ -173,3 +185,22 @@ def inertia_about_origin(topology: Topology) -> np.ndarray:
     x, y, z = topology.com.T
     steiner = np.stack([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y], axis=1)
     return topology.inertia + topology.mass[:, None] * steiner
+
+
+def _loop_rows(topology: Topology, pattern: LoopPattern) -> np.ndarray:
+    """All loops, one row each."""
+    m = len(topology.loop_kind)
+    table = np.zeros((m, rows.LOOP))
+    for side, at in enumerate((rows.FRAME_A, rows.FRAME_B)):
+        table[:, at : at + 9] = topology.loop_rotation[:, side].reshape(m, 9)
+        table[:, at + 9 : at + 12] = topology.loop_offset[:, side]
+    wholes = table.view(np.int64)
+    wholes[:, rows.LOOP_KIND] = topology.loop_kind
+    wholes[:, rows.PATH_A] = pattern.starts[:-1:2]
+    wholes[:, rows.PATH_B] = pattern.starts[1::2]
+    wholes[:, rows.PATH_END] = pattern.starts[2::2]
+    wholes[:, rows.EQUATION] = pattern.first_equation
+    wholes[:, rows.ENTRY_P] = pattern.first_p
+    wholes[:, rows.ENTRY_V] = pattern.first_v
+    wholes[:, rows.SHARED] = pattern.shared
+    return table
