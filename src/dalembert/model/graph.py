@@ -292,7 +292,7 @@ class Graph(Shared):
 
     def acceleration_names(self) -> tuple[str, ...]:
         """x_ddot where the velocity is x_dot, omega_dot where it is omega; names that are taken mean what they did."""
-        positions = self.vectors.get("p", ())
+        positions = frozenset(self.vectors.get("p", ()))
         return tuple(
             f"{name[:-4]}_ddot" if name.endswith("_dot") and name[:-4] in positions else f"{name}_dot"
             for name in self.vectors.get("v", ())
