@@ -16,8 +16,8 @@ from dalembert.model.expression import Expr, scalar
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
 from dalembert.multibody.kinds import Move
-from dalembert.multibody.large import LARGE
 from dalembert.multibody.large import functions as flat_functions
+from dalembert.multibody.large import suits_kernels
 from dalembert.multibody.observe import Observer, Results, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
@@ -42,6 +42,7 @@ class Expressions:
     owners: tuple[tuple[Joint | None, str], ...]  # of each row: its joint (None for couplings), its label
     states: dict[str, float]
     state_rates: tuple[Any, ...]
+    kernels: bool  # whether forces in joints of the tree are left to kernels
 
     @property
     def bones(self) -> Skeleton:
@@ -56,8 +57,8 @@ def equations(system: Multibody, coordinates: str, formalism: str, absolute: Seq
             raise OptionError(f"{what}={shown(given)} must be one of {', '.join(known)}")
     own = own_bodies(system, coordinates, absolute)
     # matrices of absolute coordinates are sparse: nothing grows but linearly
-    large = own is not None and not system.parameters and sum(len(j.kind.moves) for j in system.joints) >= LARGE
-    parts = expressions(system, own, in_joints=not large)
+    parts = expressions(system, own, kernels=own is not None and suits_kernels(system))
+    large = parts.kernels
     if formalism == "explicit" and parts.rows:
         raise OptionError(
             f"formalism='explicit' is for systems without constraints, and this one has {len(parts.rows)} "
@@ -91,10 +92,10 @@ def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | No
     return {number for number, joints in count.items() if number >= 0 and joints >= HUB}
 
 
-def expressions(system: Multibody, own: set[int] | None, *, in_joints: bool = True) -> Expressions:
+def expressions(system: Multibody, own: set[int] | None, *, kernels: bool = False) -> Expressions:
     """Kinematics, forces and constraints of a system in the coordinates that follow from `own`.
 
-    Without `in_joints` springs and dampers that belong to joints of the tree are left out: kernels have them.
+    If `kernels` are to compute the motion, and can, springs and dampers that belong to joints of the tree are left out.
     """
     parameters = {name: ca.SX.sym(name) for name in system.parameters}
     bones = skeleton(system, own, {name: scalar(symbol) for name, symbol in parameters.items()})
@@ -106,6 +107,7 @@ def expressions(system: Multibody, own: set[int] | None, *, in_joints: bool = Tr
         ca.SX.sym("r", len(states)), ca.SX(0, 1), {name: ca.SX.sym(name) for name in system.inputs},
         {name: ca.SX.sym(f"{name}_dot") for name in system.inputs}, parameters, tuple(states),
     )  # fmt: skip
+    kernels = kernels and not bones.backwards.any()  # they take Euler parameters from parent to child only
     scene = Scene(bones, symbols)
     _check_held(scene)
     rows: list[tuple[str, Any]] = []
@@ -123,13 +125,13 @@ def expressions(system: Multibody, own: set[int] | None, *, in_joints: bool = Tr
             add(joint.name, joint, rolling(scene, joint))
         if joint.drive is not None:
             add(joint.name, joint, driven(scene, joint, symbols.inputs[joint.drive]))
-        if in_joints or not bones.in_tree(joint):
+        if not (kernels and bones.in_tree(joint)):
             _own_forces(scene, joint)
     for element in system.elements:
         element.act(scene)
         add(element.name, None, element.constraints(scene))
     rates = [rate for element in system.elements for rate in element.dynamics(scene)]
-    return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates))
+    return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates), kernels)
 
 
 def _own_forces(scene: Scene, joint: Joint) -> None:

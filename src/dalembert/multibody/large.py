@@ -26,6 +26,7 @@ from dalembert.multibody.topology import FREE, SPHERICAL, Topology
 
 if TYPE_CHECKING:
     from dalembert.multibody.equations import Expressions
+    from dalembert.multibody.system import Multibody
 
 #: links from which on systems go through kernels: fewer are quicker as straight machine code
 LARGE = 24
@@ -43,6 +44,11 @@ class Loaded:
     velocities: tuple[int, ...] = ()
     bodies: tuple[int, ...] = ()
     derivatives: bool = True
+
+
+def suits_kernels(system: Multibody) -> bool:
+    """Whether kernels are to take over. Parameters in masses and lengths stand in graphs alone."""
+    return not system.parameters and sum(len(joint.kind.moves) for joint in system.joints) >= LARGE
 
 
 def functions(parts: Expressions, *, explicit: bool) -> dict[str, Any]:

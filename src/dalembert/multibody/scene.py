@@ -10,12 +10,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.kept import computed
 from dalembert.model.expression import scalar, to_sx, vector
 from dalembert.model.functions import describe
 from dalembert.model.namespace import Namespace
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import ZERO, Matrix, Scalar, Vector
-from dalembert.multibody.motion import Tree, entries, entry, matrix
+from dalembert.multibody.motion import Tree, Twist, entries, entry, matrix
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.skeleton import Skeleton
 
@@ -62,9 +63,6 @@ class Scene:
         self.bones, self.symbols = bones, symbols
         self.system = bones.system
         self.planar = bones.system.planar
-        self.q, self.v = symbols.p.elements(), symbols.v.elements()
-        self.tree = Tree(bones, self.q)
-        self.twists = self.tree.velocities(self.v)
         self.forces: dict[int, list[tuple[Vector, Vector]]] = {}
         self.joint_forces: list[Scalar] = [0.0] * bones.n_v
         self.potential: Scalar = 0.0  # of elements
@@ -74,6 +72,22 @@ class Scene:
         self._motions: dict[int, tuple[Frame, Motion]] = {}
 
     # -- kinematics ------------------------------------------------------------------------------------------------
+
+    @computed
+    def q(self) -> list[ca.SX]:
+        return self.symbols.p.elements()
+
+    @computed
+    def v(self) -> list[ca.SX]:
+        return self.symbols.v.elements()
+
+    @computed
+    def tree(self) -> Tree:
+        return Tree(self.bones, self.q)
+
+    @computed
+    def twists(self) -> Sequence[Twist]:
+        return self.tree.velocities(self.v)
 
     def motion(self, frame: Frame) -> Motion:
         """Where a frame is and how it moves."""
