@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dalembert.multibody.system import Multibody
 
 #: links from which on systems go through kernels: fewer are quicker as straight machine code
-LARGE = 24
+LARGE = 16
 #: entries of derivatives of the explicit form: beyond, implicit methods are to take the residual one
 MOST_ENTRIES = 4_000_000
 
