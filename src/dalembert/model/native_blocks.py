@@ -104,7 +104,7 @@ def native_function(
         return function
     trial = graph.branch()
     trial.functions[role] = function
-    kinds = native.arguments("with a first", applied is not None)
+    kinds = native.arguments("first", applied is not None)
     for what, pattern in native.gives.items():
         of = derivative_of(what)
         if what not in PLAIN and (of is None or of[0] not in native.gives or of[1] not in (*kinds, "a")):

@@ -237,3 +237,38 @@ def loop_pattern(topology: Topology) -> LoopPattern:
         first_equation=equations[:-1], by_p=found["p"][0], first_p=found["p"][1], by_v=found["v"][0],
         first_v=found["v"][1],
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TurningJoints:
+    """Joints with Euler parameters: their first e and ω, and patterns of derivatives of Z(p) and of (dZ/dt) v.
+
+    `entries_by_p` has a row for each entry of Z (`rate_pattern`).
+    """
+
+    first_q: np.ndarray
+    first_v: np.ndarray
+    entries_by_p: tuple[np.ndarray, np.ndarray]
+    diagonal: tuple[np.ndarray, np.ndarray]
+    by_v: tuple[np.ndarray, np.ndarray]
+
+
+#: the e that each entry of E(e)/2 holds, row by row
+EULER_ENTRIES = np.array([1, 2, 3, 0, 3, 2, 3, 0, 1, 2, 1, 0])
+
+
+def turning_joints(topology: Topology) -> TurningJoints:
+    free, turning = topology.kind == FREE, (topology.kind == SPHERICAL) | (topology.kind == FREE)
+    q, v = (topology.q_at + 3 * free)[turning], (topology.v_at + 3 * free)[turning]
+    sliding = np.where(free, 3, np.where(turning, 0, 1))
+    ends = np.cumsum(sliding + 12 * turning)[turning]
+    entries = (ends[:, None] - 12 + np.arange(12)).ravel()
+    four = (q[:, None] + np.arange(4)).ravel()
+    row, column = np.divmod(np.arange(12), 3)
+    return TurningJoints(
+        q,
+        v,
+        (entries, (q[:, None] + EULER_ENTRIES).ravel()),
+        (four, four),
+        ((q[:, None] + row).ravel(), (v[:, None] + column).ravel()),
+    )

@@ -17,7 +17,10 @@ from dalembert.recursions.newton_euler import (
     motions_and_forces,
     rate_by_q,
     rate_change,
+    rate_change_by_q,
+    rate_change_by_v,
     rate_matrix,
+    rate_matrix_by_q,
 )
 from dalembert.recursions.rows import MATRIX_WORK, WORK, tree_at
 from dalembert.recursions.words import give_slot, skip, sweep, take_slot
@@ -132,4 +135,28 @@ def kinematics_rate_by_p(t, x, theta, out, record):
     """Entries of ∂(Z v)/∂p."""
     tree = tree_at(record)
     rate_by_q(tree.n, tree.rows, skip(x, tree.n_q), out)
+    return 0
+
+
+@kernel(SIGNATURE)
+def kinematics_by_p(t, x, theta, out, record):
+    """Derivatives of the entries of Z(p)."""
+    tree = tree_at(record)
+    rate_matrix_by_q(tree.n, tree.rows, out)
+    return 0
+
+
+@kernel(SIGNATURE)
+def kinematics_first_by_p(t, x, theta, out, record):
+    """Entries of ∂((dZ/dt) v)/∂p."""
+    tree = tree_at(record)
+    rate_change_by_q(tree.n, tree.rows, skip(x, tree.n_q), out)
+    return 0
+
+
+@kernel(SIGNATURE)
+def kinematics_first_by_v(t, x, theta, out, record):
+    """Entries of ∂((dZ/dt) v)/∂v."""
+    tree = tree_at(record)
+    rate_change_by_v(tree.n, tree.rows, x, skip(x, tree.n_q), out)
     return 0

@@ -186,3 +186,44 @@ def rate_by_q(n, rows, v, out):
             store3(out, k + 12, (z, y, -x))
             put(out, k + 15, 0.0)
             k += 16
+
+
+@sweep
+def rate_matrix_by_q(n, rows, out):
+    """Derivatives of the entries of Z(p) by e (`multibody.pattern.TurningJoints`): each holds half of one of them."""
+    k = 0
+    for i in range(n):
+        if whole(skip(rows, i * ROW), KIND) in (SPHERICAL, FREE):
+            _euler_rows(out, k, (1.0, 1.0, 1.0, 1.0))
+            k += 12
+
+
+@sweep
+def rate_change_by_q(n, rows, v, out):
+    """Derivative of −|ω|²/4 e by e."""
+    k = 0
+    for i in range(n):
+        row = skip(rows, i * ROW)
+        kind, at = whole(row, KIND), whole(row, V_AT)
+        if kind in (SPHERICAL, FREE):
+            w = load3(v, at + 3 if kind == FREE else at)
+            for l in range(4):
+                put(out, k + l, -0.25 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))
+            k += 4
+
+
+@sweep
+def rate_change_by_v(n, rows, q, v, out):
+    """Derivative of −|ω|²/4 e by ω, row by row."""
+    k = 0
+    for i in range(n):
+        row = skip(rows, i * ROW)
+        kind, at, to = whole(row, KIND), whole(row, V_AT), whole(row, Q_AT)
+        if kind in (SPHERICAL, FREE):
+            if kind == FREE:
+                at, to = at + 3, to + 3
+            w = load3(v, at)
+            for l in range(4):
+                s = -0.5 * real(q, to + l)
+                store3(out, k + 3 * l, (s * w[0], s * w[1], s * w[2]))
+            k += 12

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.multibody.pattern import (
+    BranchPattern,
     LoopPattern,
     branch_pattern,
     load_pattern,
@@ -35,6 +36,8 @@ class Tree:
         entries as there are pairs of degrees of freedom on one branch.
     inverse
         Whether kernels for derivatives of the explicit form are to be called: full matrices.
+    pattern
+        That of the matrices, if it is known already.
 
     Examples
     --------
@@ -55,12 +58,13 @@ class Tree:
         applied_bodies: Sequence[int] = (),
         matrices: bool = False,
         inverse: bool = False,
+        pattern: BranchPattern | None = None,
     ):
         self.topology = topology
         self._rows = _rows_of(topology)
         self.applied_velocities = _places("applied_velocities", applied_velocities, topology.n_v)
         self.applied_bodies = _places("applied_bodies", applied_bodies, topology.n)
-        self.pattern = branch_pattern(topology) if matrices or inverse else None
+        self.pattern = branch_pattern(topology) if pattern is None and (matrices or inverse) else pattern
         n, n_v = topology.n, topology.n_v
         n_sums = int(self._rows.view(np.int64)[:, rows.SUM].max(initial=-1)) + 1
         n_more = int(self._rows.view(np.int64)[:, rows.MORE].max(initial=-1)) + 1
