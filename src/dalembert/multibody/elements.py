@@ -43,16 +43,20 @@ class Element:
 
 @dataclass(eq=False)
 class Coupling(Element):
-    """q = ratio · q_other + offset."""
+    """q = ratio/per · q_other + offset, with the opposite sign if it reverses."""
 
     name: str
     joint: Joint
     other: Joint
     ratio: Any
+    per: Any
     offset: Any
+    reverses: bool = False
 
     def constraints(self, scene: Scene) -> list[tuple[str, Scalar]]:
-        follows = al.plus(al.times(scene.value(self.ratio), scene.coordinate(self.other)), scene.value(self.offset))
+        ratio = scene.value(self.ratio) / scene.value(self.per)
+        follows = al.times(-ratio if self.reverses else ratio, scene.coordinate(self.other))
+        follows = al.plus(follows, scene.value(self.offset))
         return [("coupling", al.minus(scene.coordinate(self.joint), follows))]
 
 

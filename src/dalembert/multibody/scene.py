@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,7 @@ class Motion:
     v: Vector
     w: Vector
     link: int
+    mounted: float = 0.0  # planar systems: the part of the angle that the frame has on its link
 
 
 class Scene:
@@ -96,16 +98,16 @@ class Scene:
             return known[1]
         number, R, x = self.bones.placement(frame)
         turned, at = matrix(R), entries(x)
+        mounted = float(np.arctan2(R[1, 0], R[0, 0])) if self.planar else 0.0
         if number < 0:
-            angle = float(np.arctan2(R[1, 0], R[0, 0])) if self.planar else 0.0
-            motion = Motion(at, turned, angle, ZERO, ZERO, -1)
+            motion = Motion(at, turned, mounted, ZERO, ZERO, -1, mounted)
         else:
             link, twist = self.tree.links[number], self.twists[number]
             arm = al.turn(link.R, at)
             w = self.tree.out(number, twist.w)
             v = al.add(self.tree.out(number, twist.v), al.cross(w, arm))
-            angle = al.plus(link.angle, float(np.arctan2(R[1, 0], R[0, 0]))) if self.planar else 0.0
-            motion = Motion(al.add(link.x, arm), al.product(link.R, turned), angle, v, w, number)
+            angle = al.plus(link.angle, mounted) if self.planar else 0.0
+            motion = Motion(al.add(link.x, arm), al.product(link.R, turned), angle, v, w, number, mounted)
         self._motions[id(frame)] = (frame, motion)  # the frame is kept: its id must not be given to another
         return motion
 
@@ -123,7 +125,10 @@ class Scene:
         A, B = self.motion(joint.first), self.motion(joint.second)
         if joint.kind.name in ("revolute", "rolling disc", "screw", "pin in slot", "cylindrical"):
             if self.planar:
-                return al.minus(B.angle, A.angle)
+                return relative_angle(A, B)
+            pitch = self.value(joint.pitch)
+            if joint.kind.name == "screw" and (type(pitch) is ca.SX or pitch != 0.0):
+                return al.dot(al.turn(A.R, joint.axis), al.subtract(B.x, A.x)) / pitch
             one, two = perpendicular(joint.axis)
             x = al.turn(B.R, one)
             return ca.atan2(al.dot(al.turn(A.R, two), x), al.dot(al.turn(A.R, one), x))
@@ -234,6 +239,12 @@ class Scene:
         """A user's function of one number."""
         value, _ = to_sx(function(scalar(ca.SX(argument))))
         return value
+
+
+def relative_angle(A: Motion, B: Motion) -> Scalar:
+    """Of B in A, in a planar system. Frames that are mounted at 3 and −3 differ by 2π − 6 and not by −6."""
+    turns = round((B.mounted - A.mounted) / (2 * math.pi))
+    return al.minus(al.minus(B.angle, A.angle), 2 * math.pi * turns)
 
 
 def perpendicular(axis: Sequence[float]) -> tuple[Vector, Vector]:
