@@ -97,6 +97,17 @@ def expressions(system: Multibody, own: set[int] | None) -> Expressions:
     )  # fmt: skip
     scene = Scene(bones, symbols)
     _check_held(scene)
+    for joint in system.joints:
+        _own_forces(scene, joint)
+    for element in system.elements:
+        element.act(scene)
+    rows, owners = constraints(scene)
+    rates = [rate for element in system.elements for rate in element.dynamics(scene)]
+    return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates))
+
+
+def constraints(scene: Scene) -> tuple[list[tuple[str, Any]], list[tuple[Joint | None, str]]]:
+    """Holonomic constraints with full names, and of each its joint (None for couplings) and label."""
     rows: list[tuple[str, Any]] = []
     owners: list[tuple[Joint | None, str]] = []
 
@@ -105,19 +116,16 @@ def expressions(system: Multibody, own: set[int] | None) -> Expressions:
             rows.append((f"{name}.lam_{label}", row))
             owners.append((joint, label))
 
-    for joint in bones.cut:
+    for joint in scene.bones.cut:
         add(joint.name, joint, closure(scene, joint))
-    for joint in system.joints:
-        if joint.kind.name == "rolling disc" and bones.in_tree(joint):
+    for joint in scene.system.joints:
+        if joint.kind.name == "rolling disc" and scene.bones.in_tree(joint):
             add(joint.name, joint, rolling(scene, joint))
         if joint.drive is not None:
-            add(joint.name, joint, driven(scene, joint, symbols.inputs[joint.drive]))
-        _own_forces(scene, joint)
-    for element in system.elements:
-        element.act(scene)
+            add(joint.name, joint, driven(scene, joint, scene.symbols.inputs[joint.drive]))
+    for element in scene.system.elements:
         add(element.name, None, element.constraints(scene))
-    rates = [rate for element in system.elements for rate in element.dynamics(scene)]
-    return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates))
+    return rows, owners
 
 
 def _own_forces(scene: Scene, joint: Joint) -> None:

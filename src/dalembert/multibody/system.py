@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError
+from dalembert.multibody.analysing import Analysing
 from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
 from dalembert.multibody.parts import Body, placed
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 ROUNDED = 1e-9
 
 
-class Multibody(Joining, Loading):
+class Multibody(Joining, Loading, Analysing):
     """Bodies, joints and forces, from which equations of motion follow in several sets of coordinates.
 
     Parameters
