@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from dalembert.model import Model
     from dalembert.problems import Problem
     from dalembert.solution import Solution
     from dalembert.solvers import MethodOptions
@@ -129,15 +130,15 @@ def simulate(
     ] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-6,
     atol: Annotated[float, typer.Option(help="Absolute tolerance.")] = 1e-8,
-    t_end: Annotated[float | None, typer.Option(help="End time; default: the problem's.")] = None,
+    t_end: Annotated[float | None, typer.Option(help="End time; default: the problem's. A model needs it.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw all variables to this file.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the solution to this HDF5 file.")] = None,
     progress: Annotated[bool, typer.Option("--progress", help="Show a progress bar.")] = False,
 ) -> None:
-    """Simulate a problem of the catalogue or of your own file."""
+    """Simulate a problem of the catalogue or of your own file, or a model that has start values."""
     _check_output(plot, PICTURES)
     _check_output(save)
-    subject = _problem(problem)
+    subject = _problem(problem, t_end)
     options = _method(method, formulation)
     from dalembert.simulation import simulate as run
 
@@ -166,7 +167,7 @@ def simulate(
 def check(
     model: Annotated[str, typer.Argument(help="path/to/file.py:model (or a function that returns it), or a problem.")],
 ) -> None:
-    """Build a model and say what it consists of; of a problem, also find consistent start values."""
+    """Build a model and say what it consists of; if there are start values, also make them consistent."""
     from dalembert.model import Model
     from dalembert.model.vocabulary import VOCABULARY
     from dalembert.problems import Problem
@@ -182,7 +183,7 @@ def check(
         if names := built.names(kind):
             _row(table, VOCABULARY[kind].title, str(len(names)), ", ".join(names))
     others = (("parameters", built.parameters), ("discrete variables", built.discrete), ("inputs", built.inputs))
-    for noun, names in others:
+    for noun, names in (*others, ("outputs", built.outputs.names)):
         if names:
             _row(table, noun, str(len(names)), ", ".join(names))
     if built.mechanical:
@@ -202,8 +203,8 @@ def check(
             console.print(f"  {role}: {reason}", markup=False, highlight=False, soft_wrap=True)
     else:
         console.print("All functions are traced.")
-    if isinstance(subject, Problem):
-        console.print(_start_values(subject))
+    if isinstance(subject, Problem) or built.start:
+        console.print(_start_values(built, subject.start() if isinstance(subject, Problem) else built.start))
 
 
 @app.command()
@@ -314,10 +315,22 @@ def _method(name: str, formulation: str | None) -> MethodOptions:
     return type(options)(formulation=formulation)
 
 
-def _problem(text: str) -> Problem:
+def _problem(text: str, t_end: float | None) -> Problem:
+    """A problem, or a model with start values as one."""
+    from dalembert.model import Model
     from dalembert.problems import Problem
 
-    return _load(text, (Problem,))
+    subject = _load(text, (Problem, Model), lambda value: isinstance(value, Problem) or bool(value.start))
+    if isinstance(subject, Problem):
+        return subject
+    if not subject.start:
+        raise OptionError(
+            f"'{text}' is a model without start values (start={{'p0': [...]}} of a model gives them); with others a "
+            "dalembert.problems.Problem is needed"
+        )
+    if t_end is None:
+        raise OptionError(f"'{text}' is a model and does not know when to end: add --t-end")
+    return Problem(name=subject.name, title=subject.name, model=subject, t_end=t_end)
 
 
 def _catalogue() -> dict[str, Any]:
@@ -326,8 +339,11 @@ def _catalogue() -> dict[str, Any]:
     return catalogue() | catalogue_large() | catalogue_quasi_linear()
 
 
-def _load(text: str, kinds: tuple[type, ...]) -> Any:
-    """A problem of the catalogue, or what a Python file calls by a name, `file.py:name`."""
+def _load(text: str, kinds: tuple[type, ...], fits: Callable[[Any], bool] = lambda value: True) -> Any:
+    """A problem of the catalogue, or what a Python file calls by a name, `file.py:name`.
+
+    Without a name it is the only one of its kind that fits; the first kind goes before the others.
+    """
     file, colon, name = text.rpartition(":")
     if not colon and text.endswith(".py"):
         file, name = text, ""
@@ -340,7 +356,8 @@ def _load(text: str, kinds: tuple[type, ...]) -> Any:
         raise OptionError(f"problems: {explain_unknown(text, known)} (a file of your own is given as file.py:name)")
     module = _import_file(Path(file))
     if not name:
-        found = {key: value for key, value in vars(module).items() if isinstance(value, kinds)}
+        found = {key: value for key, value in vars(module).items() if isinstance(value, kinds) and fits(value)}
+        found = {key: value for key, value in found.items() if isinstance(value, kinds[0])} or found
         if len(found) != 1:
             which = f"more than one: {', '.join(found)}" if found else "none"
             raise OptionError(f"'{file}' has no single {_any_of(kinds)} ({which}); say which one with {file}:name")
@@ -426,16 +443,16 @@ def _summary(problem: Problem, solution: Solution) -> Table:
     return table
 
 
-def _start_values(problem: Problem) -> Table:
+def _start_values(model: Model, given: Mapping[str, Any]) -> Table:
     from dalembert.regularize import consistent_initial_values
 
-    start = consistent_initial_values(problem.model, 0.0, **problem.start())
+    start = consistent_initial_values(model, 0.0, **given)
     table = _table("start values", ">given", ">consistent")
-    given = problem.start()
-    for kind in problem.model.state_kinds:
-        for i, name in enumerate(problem.model.names(kind)):
-            old = given.get(f"{kind}0")
-            _row(table, name, "" if old is None else f"{old[i]:.10g}", f"{start.values[kind][i]:.10g}")
+    for kind in model.state_kinds:
+        names, old = model.names(kind), given.get(f"{kind}0", {})
+        old = old if isinstance(old, Mapping) else dict(zip(names, old, strict=True))
+        for i, name in enumerate(names):
+            _row(table, name, f"{old[name]:.10g}" if name in old else "", f"{start.values[kind][i]:.10g}")
     return table
 
 

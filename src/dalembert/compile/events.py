@@ -11,15 +11,16 @@ from dalembert.compile.system import expression_port
 from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.model.event import Event, TracedEvents, trace_events
+from dalembert.model.outputs import Outputs
 from dalembert.regularize.form import Form
 
 #: by what the functions compute, not by the functions: a thousand equal lambdas have one port
 EVENTS: Slot[Port] = Slot("ports of events", most=8)
 
 
-def traced_events(model: Model, events: Sequence[Event]) -> TracedEvents | None:
+def traced_events(model: Model, events: Sequence[Event], outputs: Outputs | None = None) -> TracedEvents | None:
     """The functions of all events as expressions of the model's symbols; None if there are none."""
-    return trace_events(model, events) if events else None
+    return trace_events(model, events, outputs) if events else None
 
 
 def reads(traced: TracedEvents | None, kinds: Sequence[str]) -> bool:
@@ -49,7 +50,8 @@ def event_port(form: Form, traced: TracedEvents | None) -> Port | None:
     def make() -> Port:
         return expression_port(form, values, x, behind=behind, graph=graph)
 
-    return form.kept.get(EVENTS, (text, functions), make)
+    outputs = graph.outputs if functions else None  # Python functions may read those by number
+    return form.kept.get(EVENTS, (text, functions, outputs), make)
 
 
 def _without_released(traced: TracedEvents, form: Form) -> ca.SX:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
@@ -17,6 +18,8 @@ from dalembert.model.functions import ModelFunction, describe, trace
 from dalembert.model.graph import Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.namespace import explain_unknown
+from dalembert.model.outputs import NO_OUTPUTS, Outputs, checked_outputs, role_of
+from dalembert.model.start import Start, checked_start
 from dalembert.model.theta import ThetaLayout
 from dalembert.model.travel import ARRIVED, Shared
 from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, select
@@ -34,6 +37,8 @@ class Model(Shared):
 
     name: str
     graph: Graph
+    _outputs: Outputs = NO_OUTPUTS
+    _start: Start = MappingProxyType({})
 
     # -- what kind of model it is: other rooms ask this in place of the class ----------------------------------------
 
@@ -127,6 +132,8 @@ class Model(Shared):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Of models that come again and again (tasks of a sweep), what was derived for the first serves all."""
         self.__dict__.update(state)
+        if self._outputs:
+            self._outputs = self._outputs.bound(self.graph)
         known = ARRIVED.get(self.graph.digest)
         same = type(known) is type(self) and known.name == self.name  # forms name their model in messages
         if same and known.graph.t is self.graph.t:
@@ -202,6 +209,40 @@ class Model(Shared):
                 "of the result contains it)"
             )
         return bool(rows)
+
+    def _finish(self, outputs: Any, start: Any, faults: list[str]) -> None:
+        """What is no part of the equations: outputs and start values; then all faults are raised."""
+        if outputs is not None:
+            given = checked_outputs(outputs, self._taken_names(), wrong_name, faults)
+            if given:
+                self._outputs = Outputs(given, self.graph, self.name)
+                self._outputs.trace_all(faults)
+        if start is not None:
+            self._start = checked_start(self, start, faults)
+        if faults:
+            raise ModelError(f"model '{self.name}' has faults", faults)
+
+    def _taken_names(self) -> dict[str, str]:
+        """What has a name already, in words."""
+        graph = self.graph
+        taken = dict.fromkeys((*self.reserved, *self.readable_kinds), "is part of the namespace")
+        for kind in (*graph.vectors, *(kind for kind in self.readable_kinds if kind == "dx")):
+            taken |= dict.fromkeys(graph.names(kind), VOCABULARY[kind].sentence)
+        taken |= dict.fromkeys(graph.parameters, "is a parameter")
+        taken |= dict.fromkeys(graph.discrete, "is a discrete variable") | dict.fromkeys(graph.inputs, "is an input")
+        return taken | {f"{name}_dot": "is the rate of an input" for name in graph.inputs}
+
+    # -- outputs and start values ----------------------------------------------------------------------------------
+
+    @property
+    def outputs(self) -> Outputs:
+        """Named quantities that follow from the state."""
+        return self._outputs
+
+    @property
+    def start(self) -> dict[str, Any]:
+        """Start values that belong to the model, as keyword arguments of `simulate` (a copy)."""
+        return {key: value.copy() for key, value in self._start.items()}
 
     # -- parameters and inputs -------------------------------------------------------------------------------------
 
@@ -339,7 +380,8 @@ class Model(Shared):
     def untraceable(self) -> dict[str, str]:
         """Functions that run as Python code, with the reason."""
         reasons = {role: f.reason for role, f in self.graph.functions.items() if role in FUNCTIONS and not f.traced}
-        return reasons | {f"input {n}": i.reason for n, i in self._inputs.items() if i.sx is None}
+        reasons |= {f"input {n}": i.reason for n, i in self._inputs.items() if i.sx is None}
+        return reasons | {role_of(name): reason for name, reason in self._outputs.untraceable.items()}
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of the components of a vector: p, v, r, w, s, lam, mu, or x, dx."""

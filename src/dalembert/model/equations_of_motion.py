@@ -65,6 +65,12 @@ class EquationsOfMotion(Model):
     autonomous, constant_mass : bool, optional
         Promises for functions that cannot be traced; of all others `model.structure` knows it. A Python function for a
         diagonal mass returns a vector.
+    outputs : mapping, optional
+        Functions of the namespace by name, ``{"energy": lambda s: ...}``: quantities that results have by name. They
+        return a number, a vector or a matrix, and may read everything, also `s.lam` and `s.a`.
+    start : mapping, optional
+        Start values that belong to the model, as ``{"p0": [...], "v0": [...]}`` or by names of variables; `simulate`
+        takes them where it is given none.
 
     Examples
     --------
@@ -115,6 +121,8 @@ class EquationsOfMotion(Model):
         acceleration_constraints: Any = None,
         autonomous: bool | None = None,
         constant_mass: bool | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        start: Mapping[str, Any] | None = None,
         name: str = "model",
     ):
         faults: list[str] = []
@@ -166,8 +174,7 @@ class EquationsOfMotion(Model):
                 promise for promise, given in (("autonomous", autonomous), ("constant mass", constant_mass)) if given
             )
             faults.extend(broken_promises(graph))
-        if faults:
-            raise ModelError(f"model '{name}' has faults", faults)
+        self._finish(outputs, start, faults)
 
     @property
     def structure(self) -> Structure:

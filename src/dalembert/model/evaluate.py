@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.model.base import Model
+from dalembert.model.graph import Graph
 from dalembert.model.opaque import OpaqueEvaluator
 
 #: entries of a matrix from which sparse ones are used, if at most this share of them are nonzeros
@@ -28,8 +29,8 @@ class PointFunction:
     `many` evaluates N points at once. With `sparse`, matrices come as SciPy's sparse ones: for large models.
     """
 
-    def __init__(self, model: Model, outputs: Sequence[ca.SX], *, sparse: bool = False):
-        graph = model.graph
+    def __init__(self, model: Model | Graph, outputs: Sequence[ca.SX], *, sparse: bool = False):
+        graph = model if isinstance(model, Graph) else model.graph
         patterns = [None] * len(outputs)
         if sparse:
             patterns = [_pattern(o) if o.shape[1] > 1 else None for o in outputs]

@@ -17,6 +17,7 @@ from dalembert.errors import ModelError, OptionError
 from dalembert.model.base import Model, contains_nan, wrong_name
 from dalembert.model.functions import trace
 from dalembert.model.graph import Graph
+from dalembert.model.outputs import Outputs
 from dalembert.model.travel import Shared, carried
 
 #: of one simulation at most: more are a slip, such as a generator without end
@@ -31,7 +32,7 @@ class Event(Shared):
     ----------
     function : callable
         Takes the namespace `s` of the model, returns one number. Besides all variables it has the accelerations: `s.a`,
-        and by name, ``s.x_ddot``.
+        and by name, ``s.x_ddot``, and the model's outputs.
     direction : {0, 1, -1}
         Which roots count: all, rising, falling.
     terminal : bool or int
@@ -144,12 +145,15 @@ class TracedEvents:
     graph: Graph
 
 
-def trace_events(model: Model, events: Sequence[Event]) -> TracedEvents:
-    """Trace the functions as they are now: what they read of their surroundings may change from run to run."""
+def trace_events(model: Model, events: Sequence[Event], outputs: Outputs | None = None) -> TracedEvents:
+    """Trace the functions as they are now: what they read of their surroundings may change from run to run.
+
+    They may read outputs: the model's, or the given ones of a variant of it.
+    """
     faults: list[str] = []
     columns = []
     with model.kept.lock:
-        graph = model.graph.branch()
+        graph = model.graph.branch(model.outputs if outputs is None else outputs)
     kinds = graph.event_kinds
     symbols = graph.symbols(kinds, {})
     for event in events:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -22,6 +23,9 @@ from dalembert.model.namespace import Namespace
 from dalembert.model.theta import ThetaLayout
 from dalembert.model.travel import ARRIVED, Shared, carried, pack_expressions, unpack_expressions
 from dalembert.model.vocabulary import VOCABULARY, Role
+
+if TYPE_CHECKING:
+    from dalembert.model.outputs import Outputs
 
 #: Symbols of a graph besides those of its vectors
 SYMBOLS = ("t", "a", "dx", "u", "du", "ddu", "parameter_symbols", "discrete_symbols")
@@ -64,6 +68,8 @@ class Graph(Shared):
     functions: dict[str, ModelFunction] = field(default_factory=dict)
     externals: dict[tuple[str, str], External] = field(default_factory=dict)
     promises: frozenset[str] = frozenset()  # "autonomous", "constant mass": for functions that cannot be traced
+    #: what the namespaces of a branch offer besides, for events and the like
+    outputs: ClassVar[Outputs | None] = None
     #: of a graph that came from elsewhere: what it has in common with others of the same model, by hash
     digest: str | None = field(default=None, init=False, repr=False)
 
@@ -159,10 +165,15 @@ class Graph(Shared):
         self.vectors = {**self.vectors, kind: tuple(names)}
         self.symbol[kind] = ca.SX.sym(kind, len(names))
 
-    def branch(self) -> Graph:
-        """A graph with the same symbols to which functions can be added without changing this one."""
+    def branch(self, outputs: Outputs | None = None) -> Graph:
+        """A graph with the same symbols to which functions can be added without changing this one.
+
+        Its namespaces have the model's `outputs`, too, if these are given.
+        """
         twin = copy.copy(self)
         twin.functions, twin.externals = dict(self.functions), dict(self.externals)
+        if outputs:
+            twin.outputs = outputs
         return twin
 
     @property
@@ -189,10 +200,11 @@ class Graph(Shared):
 
         def lookup(name: str) -> Any:
             if name not in values:
-                values[name] = self._symbol_at(*places[name])
+                own = self.outputs is not None and name in self.outputs
+                values[name] = self.outputs.symbol(name, self) if own else self._symbol_at(*places[name])
             return values[name]
 
-        return Namespace(lookup, places.keys(), {k: v for k, v in hidden.items() if k not in places})
+        return Namespace(lookup, self._known(places), {k: v for k, v in hidden.items() if k not in places})
 
     def _symbol_at(self, kind: str, where: Any) -> Any:
         if kind == "parameter":
@@ -221,6 +233,8 @@ class Graph(Shared):
         places, layout = self._places(tuple(kinds), input_rates), self.layout
 
         def lookup(name: str) -> Any:
+            if self.outputs is not None and name in self.outputs:
+                return self.outputs.number(name, t, values, theta)
             kind, where = places[name]
             if kind == "t":
                 return t
@@ -236,7 +250,11 @@ class Graph(Shared):
                 return np.array(theta[layout.u])
             return np.array(values[kind]) if where is None else float(values[kind][where])
 
-        return Namespace(lookup, places.keys(), {k: v for k, v in hidden.items() if k not in places})
+        return Namespace(lookup, self._known(places), {k: v for k, v in hidden.items() if k not in places})
+
+    def _known(self, places: Mapping[str, Any]) -> Collection[str]:
+        """Names in a namespace."""
+        return places.keys() if self.outputs is None else ChainMap(places, self.outputs)
 
     def _places(self, kinds: tuple[str, ...], input_rates: bool) -> dict[str, tuple[str, Any]]:
         places: dict[str, tuple[str, Any]] = {"t": ("t", None), "u": ("inputs", None)}

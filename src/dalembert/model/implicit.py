@@ -24,8 +24,8 @@ class ImplicitDAE(Model):
     residual : callable
         F. In the namespace `s`, derivatives are `s.<name>_dot`, and all of them the vector `s.dx`. A function that
         cannot be traced runs as Python code, and its derivatives are differences.
-    parameters, inputs, discrete : mappings
-        As in `EquationsOfMotion`.
+    parameters, inputs, discrete, outputs, start : mappings
+        As in `EquationsOfMotion`; outputs do not read derivatives.
 
     Examples
     --------
@@ -52,6 +52,8 @@ class ImplicitDAE(Model):
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
         discrete: Mapping[str, float] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        start: Mapping[str, Any] | None = None,
         name: str = "model",
     ):
         faults = self._begin_dae(name, x, parameters, inputs, discrete)
@@ -69,6 +71,7 @@ class ImplicitDAE(Model):
             raise ModelError(f"model '{name}' has faults", faults)
         column = ca.densify(ca.vec(function.sx)) if function.traced else None
         graph.functions["residual"] = ModelFunction("residual", (n, 1), 1, column, function.python, function.reason)
+        self._finish(outputs, start, faults)
 
     def _check(self, function: ModelFunction, given: Any, faults: list[str]) -> None:
         graph, where = self.graph, describe("residual", given)

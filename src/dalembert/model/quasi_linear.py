@@ -8,7 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
 from dalembert.model.base import Model
 from dalembert.model.functions import ModelFunction, describe
@@ -41,7 +40,7 @@ class QuasiLinearDAE(Model):
         k, one value for each row of E.
     constraints : callable, optional
         h. With as many equations in all as unknowns the DAE is square; more make it overdetermined.
-    parameters, inputs, discrete : mappings
+    parameters, inputs, discrete, outputs, start : mappings
         As in `EquationsOfMotion`.
 
     Examples
@@ -71,6 +70,8 @@ class QuasiLinearDAE(Model):
         parameters: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
         discrete: Mapping[str, float] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        start: Mapping[str, Any] | None = None,
         name: str = "model",
     ):
         faults = self._begin_dae(name, x, parameters, inputs, discrete)
@@ -97,8 +98,7 @@ class QuasiLinearDAE(Model):
         if not faults and rows < n:
             faults.append(f"{rows} equations for {n} unknowns: {n - rows} more are needed")
         self._check_rows(faults)
-        if faults:
-            raise ModelError(f"model '{name}' has faults", faults)
+        self._finish(outputs, start, faults)
 
     def _check_rows(self, faults: list[str]) -> None:
         """Equations without derivatives must contain an unknown."""

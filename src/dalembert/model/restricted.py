@@ -30,7 +30,7 @@ def restricted(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfM
     variant = copy.copy(known)  # with the parameters and inputs that the model has now
     variant.graph = copy.copy(known.graph)
     variant.graph.parameters, variant.graph.discrete = model.graph.parameters, model.graph.discrete
-    variant._inputs = model._inputs
+    variant._inputs, variant._outputs, variant._start = model._inputs, model._outputs, model._start
     return variant
 
 

@@ -122,6 +122,8 @@ VOCABULARY: dict[str, Kind] = {
 MECHANICAL = ("p", "v", "r", "w", "s", "lam", "mu")
 #: what users see of results, in this order
 VISIBLE = tuple(symbol for symbol, kind in VOCABULARY.items() if kind.visible)
+#: kinds of results that may be settled when somebody looks at them
+SETTLED = ("w", "lam", "mu")
 #: names of the namespace that are no vectors of unknowns: inputs and the time
 OTHERS = ("u", "t")
 

@@ -6,13 +6,14 @@ perpendicular to it in A.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import casadi as ca
 
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import UNIT, Scalar, Vector
-from dalembert.multibody.parts import Frame, Joint
+from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Motion, Scene, perpendicular
 
 Row = tuple[str, Scalar]
@@ -92,36 +93,43 @@ def rolling(scene: Scene, joint: Joint) -> list[Row]:
     return [("roll", al.plus(distance, al.times(scene.value(joint.radius), angle)))]
 
 
-def driven(scene: Scene, joint: Joint, value: ca.SX) -> list[Row]:
+def driven(scene: Scene, joint: Joint, value: ca.SX, A: Motion | None = None, B: Motion | None = None) -> list[Row]:
     """The coordinate is prescribed; of a cut hinge in space by a sine, which knows no turns."""
-    if scene.bones.in_tree(joint) or scene.planar or joint.kind.name == "prismatic":
+    if scene.bones.in_tree(joint):
         return [("drive", al.minus(scene.coordinate(joint), value))]
-    A, B = scene.motion(joint.first), scene.motion(joint.second)
+    A = scene.motion(joint.first) if A is None else A
+    B = scene.motion(joint.second) if B is None else B
+    if joint.kind.name == "prismatic":
+        return [("drive", al.minus(al.dot(al.turn(A.R, joint.axis), al.subtract(B.x, A.x)), value))]
+    if scene.planar:
+        return [("drive", al.minus(al.minus(B.angle, A.angle), value))]
     one, two = perpendicular(joint.axis)
     b = al.turn(B.R, one)
     x, y = al.dot(al.turn(A.R, one), b), al.dot(al.turn(A.R, two), b)
     return [("drive", al.minus(al.times(ca.cos(value), y), al.times(ca.sin(value), x)))]
 
 
-def reaction(scene: Scene, joint: Joint, lam: list[ca.SX]) -> tuple[Vector, Vector]:
-    """Torque and force on the second body at its joint's frame, from the multipliers of the joint's closure.
+def reaction(
+    scene: Scene, joint: Joint, lam: list[ca.SX], rows: Callable[[Motion | None, Motion], list[Row]]
+) -> tuple[Vector, Vector]:
+    """Torque and force on the second body at its joint's frame, from the multipliers of a cut joint's `rows`.
 
     They are the derivatives of Σ λ g with respect to small displacements of that frame, with the sign of − Gᵀ λ.
     """
     B = scene.motion(joint.second)
     turning, moving = ca.SX.sym("turning", 3), ca.SX.sym("moving", 3)
     w, u = tuple(turning.elements()), tuple(moving.elements())
-    rows = tuple(zip(*(al.add(axis, al.cross(w, axis)) for axis in zip(*B.R, strict=True)), strict=True))
-    moved = replace(B, x=al.add(B.x, u), R=rows, angle=al.plus(B.angle, w[2]) if scene.planar else B.angle)
-    work = al.total([al.times(l, g) for l, (_, g) in zip(lam, closure(scene, joint, None, moved), strict=True)])
+    axes = (al.add(axis, al.cross(w, axis)) for axis in zip(*B.R, strict=True))
+    moved = replace(
+        B,
+        x=al.add(B.x, u),
+        R=tuple(zip(*axes, strict=True)),
+        angle=al.plus(B.angle, w[2]) if scene.planar else B.angle,
+    )
+    work = al.total([al.times(l, g) for l, (_, g) in zip(lam, rows(None, moved), strict=True)])
     if type(work) is not ca.SX:
         return al.ZERO, al.ZERO
-    by = ca.substitute(ca.jacobian(work, ca.vertcat(turning, moving)), ca.vertcat(turning, moving), ca.SX.zeros(6))
+    both = ca.vertcat(turning, moving)
+    by = ca.substitute(ca.jacobian(work, both), both, ca.SX.zeros(6))
     parts = [-x for x in ca.densify(by).elements()]
     return tuple(parts[:3]), tuple(parts[3:])
-
-
-def opposite(scene: Scene, joint: Joint, torque: Vector, force: Vector) -> tuple[Frame, Vector, Vector]:
-    """What the first body feels at its frame: the same, turned round, with the arm between the frames."""
-    arm = al.subtract(scene.motion(joint.second).x, scene.motion(joint.first).x)
-    return joint.first, al.negative(al.add(torque, al.cross(arm, force))), al.negative(force)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,12 @@ from dalembert.checks import shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
-from dalembert.model.expression import scalar, to_sx
-from dalembert.model.namespace import Namespace
+from dalembert.model.expression import Expr, scalar
+from dalembert.model.outputs import LazyOutputs
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
 from dalembert.multibody.kinds import Move
+from dalembert.multibody.observe import Observer, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
 from dalembert.multibody.skeleton import Skeleton, skeleton
@@ -59,7 +60,7 @@ def equations(system: Multibody, coordinates: str, formalism: str, absolute: Seq
             f"formalism='explicit' is for systems without constraints, and this one has {len(parts.rows)} "
             f"({parts.rows[0][0]}, …); take formalism='residual'"
         )
-    return _model(system, parts, explicit=formalism == "explicit")
+    return _model(system, parts, Observer(system, own, parts), explicit=formalism == "explicit")
 
 
 def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | None) -> set[int] | None:
@@ -143,38 +144,36 @@ def _own_forces(scene: Scene, joint: Joint) -> None:
 
 
 def _check_held(scene: Scene) -> None:
-    """Bodies that nothing holds need mass, and turning ones inertia, if not their own then of what they carry."""
+    """Bodies that nothing holds need mass, and those that joints move mass or inertia, if not their own then of what
+    they carry."""
     bones = scene.bones
-    heavy = [type(m) is ca.SX or m > 0 for m in (link.mass for link in scene.tree.links)]
-    round_ = [any(type(x) is ca.SX or x != 0.0 for row in link.inertia for x in row) for link in scene.tree.links]
+    symbolic = bones.mass.dtype == object
+    heavy = [isinstance(m, Expr) or m > 0 for m in bones.mass] if symbolic else (bones.mass > 0).tolist()
+    entries = bones.inertia.reshape(bones.n, 9)
+    some = [any(isinstance(x, Expr) or x != 0 for x in row) for row in entries] if symbolic else entries.any(axis=1)
+    some = [a or b for a, b in zip(heavy, some, strict=True)]
+    free = set(bones.own.values())
+    parent = bones.parent.tolist()
     for i in range(bones.n - 1, -1, -1):
-        link = scene.tree.links[i]
-        if not heavy[i] and not round_[i]:
+        if not some[i] or (i in free and not heavy[i]):
             _complain(scene, i)
-        if link.parent >= 0:
-            heavy[link.parent] |= heavy[i]
-            round_[link.parent] |= round_[i]
-        if link.move in (Move.FREE, Move.PLANAR_FREE) and not heavy[i]:
-            _complain(scene, i)
+        if parent[i] >= 0:
+            heavy[parent[i]] |= heavy[i]
+            some[parent[i]] |= some[i]
 
 
 def _complain(scene: Scene, link: int) -> None:
-    bones = scene.bones
-    on = [body.name for body in scene.system.bodies if bones.link_of[body.number] >= link]
-    name = next((b.name for b in scene.system.bodies if bones.link_of[b.number] == link), on[0] if on else "?")
-    own = bones.own.get(next((b.number for b in scene.system.bodies if b.name == name), -1)) is not None
-    why = (
-        "moves freely, since no joint connects it with the ground in these coordinates,"
-        if own
-        else "is moved by a joint"
-    )
+    """About a link without mass: name the body that it carries, or that hangs on it next."""
+    bones, bodies = scene.bones, scene.system.bodies
+    body = next((b for k in range(link, bones.n) for b in bodies if bones.link_of[b.number] == k), bodies[-1])
+    why = "is free, since no joint connects it with the ground," if body.number in bones.own else "is moved by a joint,"
     raise ModelError(
-        f"body '{name}' {why} but neither it nor what it carries has mass: give mass= (and inertia=), or hold it with "
-        f"mb.fixed(...)"
+        f"body '{body.name}' {why} but neither it nor what it carries has mass: give mass= (and inertia=), or hold it "
+        "with mb.fixed(...)"
     )
 
 
-def _model(system: Multibody, parts: Expressions, *, explicit: bool) -> EquationsOfMotion:
+def _model(system: Multibody, parts: Expressions, observer: Observer, *, explicit: bool) -> EquationsOfMotion:
     scene, bones = parts.scene, parts.bones
     gravity = tuple(scene.value(x) for x in system.gravity)
     if explicit:
@@ -184,7 +183,10 @@ def _model(system: Multibody, parts: Expressions, *, explicit: bool) -> Equation
         needed, _ = scene.tree.newton_euler(scene.v, None, gravity, scene.forces)
         force = [al.minus(f, tau) for f, tau in zip(scene.joint_forces, needed, strict=True)]
         mass = al.sx_matrix(scene.tree.mass_matrix())
-    given = _Transplanted(parts, system)
+
+    def given(expression: ca.SX) -> Callable:
+        return transplant(parts.symbols, expression)
+
     Z = kinematics(scene)
     names = [name for name, _ in parts.rows]
     return EquationsOfMotion(
@@ -199,6 +201,7 @@ def _model(system: Multibody, parts: Expressions, *, explicit: bool) -> Equation
         lam=names or None,
         parameters={name: parameter.value for name, parameter in system.parameters.items()},
         inputs=system.inputs or None,
+        outputs=LazyOutputs(observer.descriptions(), observer),
         name=system.name,
     )
 
@@ -220,25 +223,3 @@ def kinematics(scene: Scene) -> ca.SX | None:
                 al.euler_parameter_rates(e)
             )
     return Z
-
-
-class _Transplanted:
-    """Turns expressions in our symbols into functions of a model's namespace."""
-
-    def __init__(self, parts: Expressions, system: Multibody):
-        self.symbols, self.system = parts.symbols, system
-
-    def __call__(self, expression: ca.SX) -> Any:
-        symbols = self.symbols
-        own = [symbols.t, symbols.p, symbols.v, symbols.r, *symbols.inputs.values()]
-        own += [*symbols.input_rates.values(), *symbols.parameters.values()]
-        used = [bool(symbol.numel()) and ca.depends_on(expression, symbol) for symbol in own]
-        function = ca.Function("f", [s for s, there in zip(own, used, strict=True) if there], [expression])
-        names = ["t", "p", "v", "r", *symbols.inputs, *(f"{name}_dot" for name in symbols.input_rates)]
-        names += symbols.parameters
-        read = [name for name, there in zip(names, used, strict=True) if there]
-
-        def evaluate(s: Namespace) -> Any:
-            return function.call([to_sx(s[name])[0] for name in read])[0]
-
-        return evaluate

@@ -16,13 +16,11 @@ class Move(IntEnum):
     SCREW = 2  # about and along an axis
     SPHERICAL = 3  # Euler parameters
     FREE = 4  # a point and Euler parameters
-    PLANAR_FREE = 5  # x, y and an angle, for bodies of planar systems
 
 
 #: numbers of coordinates and of velocities
 COUNTS = {
     Move.REVOLUTE: (1, 1), Move.PRISMATIC: (1, 1), Move.SCREW: (1, 1), Move.SPHERICAL: (4, 3), Move.FREE: (7, 6),
-    Move.PLANAR_FREE: (3, 3),
 }  # fmt: skip
 
 
@@ -69,4 +67,6 @@ KINDS = {
 }
 #: how bodies move that no joint holds, or whose coordinates are absolute: their centres of mass
 FREE_BODY = JointKind("free body", ((Move.FREE, "axis"),), ("com_x", "com_y", "com_z", *_E))
-FREE_PLANAR_BODY = JointKind("free body", ((Move.PLANAR_FREE, "axis"),), ("com_x", "com_y", "angle"), True)
+FREE_PLANAR_BODY = JointKind(
+    "free body", ((Move.PRISMATIC, "x"), (Move.PRISMATIC, "y"), (Move.REVOLUTE, "z")), ("com_x", "com_y", "angle"), True
+)

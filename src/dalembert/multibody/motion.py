@@ -10,8 +10,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -57,8 +57,6 @@ class Link:
     mass: Scalar
     com: Vector  # from the origin, in the link's axes
     inertia: Matrix  # about com, in the link's axes
-    own_inertia: Matrix  # the same in axes that move with the link
-    children: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -69,17 +67,43 @@ class Twist:
     v: Vector
 
 
+class AlongTree(Sequence):
+    """One thing for each link, made from that of its parent when it is first asked for.
+
+    What a large system is asked about is a few links and those that carry them.
+    """
+
+    def __init__(self, parent: np.ndarray, make: Callable[[int], Any]):
+        self._parent, self._make = parent, make
+        self._made: dict[int, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    def __getitem__(self, i: int) -> Any:
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        made = self._made
+        if i not in made:
+            way = []  # to the next link that is known; not by recursion, since chains are long
+            at = i
+            while at >= 0 and at not in made:
+                way.append(at)
+                at = int(self._parent[at])
+            for k in reversed(way):
+                made[k] = self._make(k)
+        return made[i]
+
+
 class Tree:
     """A skeleton at coordinates q, which are CasADi scalars or numbers."""
 
     def __init__(self, bones: Skeleton, q: Sequence[Scalar]):
         self.bones, self.q = bones, q
         self.planar = bones.system.planar
-        self.links: list[Link] = []
-        for i in range(bones.n):
-            self.links.append(self._link(i))
-            if self.links[i].parent >= 0:
-                self.links[self.links[i].parent].children.append(i)
+        self.links: Sequence[Link] = AlongTree(bones.parent, self._link)
+        self._carries = np.zeros(bones.n, bool)
+        self._carries[bones.parent[bones.parent >= 0]] = True
 
     # -- positions -------------------------------------------------------------------------------------------------
 
@@ -103,8 +127,6 @@ class Tree:
             turned = al.rotation_of(tuple(self.q[first : first + 4]))
         if move is Move.FREE:
             shift, turned = tuple(self.q[first : first + 3]), al.rotation_of(tuple(self.q[first + 3 : first + 7]))
-        if move is Move.PLANAR_FREE:
-            shift, angle = (self.q[first], self.q[first + 1], 0.0), self.q[first + 2]
 
         local = al.add(offset, al.turn(fixed, shift))
         if self.planar:  # one sine and cosine of the whole angle, and no products of rotations
@@ -123,7 +145,6 @@ class Tree:
             freedoms = {
                 Move.REVOLUTE: ((axis, ZERO),),
                 Move.PRISMATIC: ((ZERO, own),),
-                Move.PLANAR_FREE: ((ZERO, UNIT[0]), (ZERO, UNIT[1]), (UNIT[2], ZERO)),
             }[move]
         else:
             freedoms = {
@@ -142,7 +163,6 @@ class Tree:
             parent, move, R, x, angle, E, r, freedoms, tuple(range(start, start + len(freedoms))),
             entry(bones.mass[i]), al.turn(R, com) if self.planar else com,
             inertia,  # planar bodies have none but about z
-            inertia,
         )  # fmt: skip
 
     def out(self, i: int, a: Vector) -> Vector:
@@ -155,15 +175,18 @@ class Tree:
 
     # -- velocities and accelerations ------------------------------------------------------------------------------
 
-    def velocities(self, v: Sequence[Scalar]) -> list[Twist]:
+    def velocities(self, v: Sequence[Scalar]) -> Sequence[Twist]:
         """Of all links, in their axes."""
-        motions: list[Twist] = []
-        for link in self.links:
+
+        def make(i: int) -> Twist:
+            link = self.links[i]
             up = motions[link.parent] if link.parent >= 0 else Twist(ZERO, ZERO)
             w, u = al.turn(link.E, up.w), al.turn(link.E, al.add(up.v, al.cross(up.w, link.r)))
             for place, (turning, moving) in zip(link.places, link.freedoms, strict=True):
                 w, u = al.add(w, al.scale(v[place], turning)), al.add(u, al.scale(v[place], moving))
-            motions.append(Twist(w, u))
+            return Twist(w, u)
+
+        motions = AlongTree(self.bones.parent, make)
         return motions
 
     def bias(self, link: Link, up: Twist, v: Sequence[Scalar]) -> Twist:
@@ -177,11 +200,12 @@ class Tree:
         return Twist(al.cross(w_up, turning), al.add(swing, al.scale(2.0, al.cross(w_up, moving))))
 
     def accelerations(
-        self, v: Sequence[Scalar], a: Sequence[Scalar] | None, motions: list[Twist], gravity: Vector = ZERO
-    ) -> list[Twist]:
+        self, v: Sequence[Scalar], a: Sequence[Scalar] | None, motions: Sequence[Twist], gravity: Vector = ZERO
+    ) -> Sequence[Twist]:
         """Of all links, in their axes; those of free fall are zero if `gravity` is given. Without `a`: for v' = 0."""
-        rates: list[Twist] = []
-        for link in self.links:
+
+        def make(i: int) -> Twist:
+            link = self.links[i]
             up = rates[link.parent] if link.parent >= 0 else Twist(ZERO, al.negative(gravity))
             up_v = motions[link.parent] if link.parent >= 0 else Twist(ZERO, ZERO)
             bias = self.bias(link, up_v, v)
@@ -190,7 +214,9 @@ class Tree:
             if a is not None:
                 for place, (about, along) in zip(link.places, link.freedoms, strict=True):
                     w, u = al.add(w, al.scale(a[place], about)), al.add(u, al.scale(a[place], along))
-            rates.append(Twist(w, u))
+            return Twist(w, u)
+
+        rates = AlongTree(self.bones.parent, make)
         return rates
 
     # -- forces ----------------------------------------------------------------------------------------------------
@@ -243,7 +269,7 @@ class Tree:
         """Whether the link is a body of its own coordinates at its centre of mass that carries nothing."""
         link = self.links[i]
         at_centre = all(type(x) is not ca.SX and x == 0.0 for x in link.com)
-        return link.move is Move.FREE and link.parent < 0 and not link.children and at_centre
+        return link.move is Move.FREE and link.parent < 0 and not self._carries[i] and at_centre
 
     def mass_matrix(self) -> list[list[Scalar]]:
         """By composite rigid bodies."""

@@ -69,6 +69,7 @@ class Scene:
         self.joint_forces: list[Scalar] = [0.0] * bones.n_v
         self.potential: Scalar = 0.0  # of elements
         self.without_potential: list[str] = []  # elements whose energy is not known
+        self.in_cuts: dict[int, tuple[Vector, Vector]] = {}  # (torque, force) of elements in cut joints
         self.reports: dict[str, tuple[Any, str]] = {}  # what elements tell: value and description by name
         self._motions: dict[int, tuple[Frame, Motion]] = {}
 
@@ -151,6 +152,8 @@ class Scene:
         sliding = joint.kind.name == "prismatic"
         axis = al.turn(A.R, joint.axis if sliding or not self.planar else (0.0, 0.0, 1.0))
         along = al.scale(force, axis)
+        torque, pull = self.in_cuts.get(joint.number, (ZERO, ZERO))
+        self.in_cuts[joint.number] = (torque, al.add(pull, along)) if sliding else (al.add(torque, along), pull)
         if sliding:  # the line of action goes through the second body's point
             B = self.motion(joint.second)
             self.act(joint.second, along)

@@ -292,7 +292,7 @@ def _arrays(system: Multibody, carriers: list[Carrier], cut: list[Joint], values
 
     n = len(parent)
     move = np.array(moves, int)
-    counts = np.array([COUNTS[Move(m)] for m in range(6)])[move] if n else np.zeros((0, 2), int)
+    counts = np.array([COUNTS[Move(m)] for m in range(len(COUNTS))])[move] if n else np.zeros((0, 2), int)
     ends = np.cumsum(counts, axis=0)
     rotation = np.empty((n, 3, 3))
     rotation[:] = np.eye(3)

@@ -14,7 +14,7 @@ from dalembert.errors import ModelError
 from dalembert.multibody.analysing import Analysing
 from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
-from dalembert.multibody.parts import Body, placed
+from dalembert.multibody.parts import Body, Frame, placed
 from dalembert.multibody.quantities import Number, Parameter, name_of, number, value_of, values_of, vector
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class Multibody(Joining, Loading, Analysing):
         self.elements: list[Element] = []
         self.parameters: dict[str, Parameter] = {}
         self.inputs: dict[str, Any] = {}
+        self.markers: dict[str, Frame] = {}  # frames with names
         self._names: dict[str, str] = {"ground": "the ground"}  # what each name belongs to
+        self._names |= dict.fromkeys(("energy", "momentum", "system"), "results of the whole system")
 
     def __repr__(self) -> str:
         counts = [(len(self.bodies), "body", "bodies"), (len(self.joints), "joint", "joints")]
@@ -123,6 +125,22 @@ class Multibody(Joining, Loading, Analysing):
         self.bodies.append(body)
         self._names[name] = where
         return body
+
+    def marker(self, name: str, on: Body | Frame, at: Any = None, rotation: Any = None) -> Frame:
+        """A frame with a name, so that results have "name.position", "name.velocity" and so on.
+
+        Parameters
+        ----------
+        name : str
+        on : Body or Frame
+        at, rotation : vector, rotation
+            Relative to it.
+        """
+        name = self._new("marker", name)
+        self._mine(f"marker '{name}'", "on", on)
+        self.markers[name] = placed(f"marker '{name}'", on, at, rotation)
+        self._names[name] = f"marker '{name}'"
+        return self.markers[name]
 
     def parameter(self, name: str, value: float) -> Parameter:
         """A number that stays a parameter of the models: `model.replace({name: …})` changes it at no cost.

@@ -8,7 +8,7 @@ are sparse (see `sparse_steps`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from dalembert.errors import (
     StepRefused,
 )
 from dalembert.model import EquationsOfMotion, Model
+from dalembert.model.start import with_start
 from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.initial_accelerations import solve_for_accelerations
 from dalembert.regularize.initial_invariants import correct_invariants
@@ -80,7 +81,9 @@ def consistent_initial_values(
         dominate the given values. Too few to determine everything: the given values are checked only.
     p0, v0, r0, w0, s0, lam0, mu0, x0, dx0 : array or mapping of names to values
         Positions, and the unknowns x whose derivatives occur, are needed. What is not given of the others starts from
-        zero, be it a vector or a name in a mapping; it is a first guess for what is computed.
+        zero, be it a vector or a name in a mapping; it is a first guess for what is computed. A model may have start
+        values of its own (`Model.start`): they are taken for vectors that are not given, and for names that a mapping
+        leaves out.
 
     Examples
     --------
@@ -92,6 +95,22 @@ def consistent_initial_values(
     """
     if not isinstance(model, Model):
         raise OptionError(f"start values need a model, not {shown(model)}")
+    return completed_values(
+        model, t0, with_start(model, given), mode=mode, initial_conditions=initial_conditions, rtol=rtol, atol=atol
+    )
+
+
+def completed_values(
+    model: Model,
+    t0: float,
+    given: Mapping[str, Any],
+    *,
+    mode: str = "correct",
+    initial_conditions: Callable[[Any], Any] | None = None,
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+) -> InitialValues:
+    """`consistent_initial_values` of the given values alone: restarts have nothing to do with a model's own start."""
     if not isinstance(mode, str) or mode not in MODES:
         raise OptionError(f"initial_values must be one of {', '.join(MODES)}, not {shown(mode)}")
     start, known = given_values(model, given)

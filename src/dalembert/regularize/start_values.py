@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
 from dalembert.model import Model
 from dalembert.model.namespace import explain_unknown
+from dalembert.model.start import fill_from_array, fill_from_mapping
 from dalembert.model.vocabulary import VOCABULARY
 
 
@@ -35,13 +35,13 @@ def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.n
         known[kind] = np.ones(len(names), bool)
         if isinstance(value, Mapping):
             known[kind] = np.array([name in value for name in names], bool)
-            _from_mapping(kind, names, value, values[kind], faults)
+            fill_from_mapping(kind, names, value, values[kind], faults)
             found = model.found_at_start(kind)
             missing = [name for name in names if name not in value and name not in found]
             if missing and VOCABULARY[kind].start == "needed":
                 faults.append(_explain_missing(model, kind, missing))
         else:
-            _from_array(kind, names, value, values[kind], faults)
+            fill_from_array(kind, names, value, values[kind], faults)
     if faults:
         raise ModelError(f"start values of model '{model.name}'", faults)
     return values, known
@@ -56,34 +56,3 @@ def _explain_missing(model: Model, kind: str, missing: list[str]) -> str:
     else:
         how = "no equation tells where to start"
     return f"{kind}0: the start value{'s' if len(missing) > 1 else ''} of {listed} must be given, too; {how}"
-
-
-def _from_mapping(kind: str, names: tuple[str, ...], given: Mapping, out: np.ndarray, faults: list[str]) -> None:
-    for name, value in given.items():
-        if name not in names:
-            faults.append(f"{kind}0: {explain_unknown(name, names)}")
-            continue
-        try:
-            number = real(value, flags=True)
-        except NoNumber as reason:
-            faults.append(f"{kind}0['{name}'] = {shown(value)} {reason}")
-            continue
-        if not np.isfinite(number):
-            faults.append(f"{kind}0: the start value of '{name}' is {number}")
-        out[names.index(name)] = number
-
-
-def _from_array(kind: str, names: tuple[str, ...], given: Any, out: np.ndarray, faults: list[str]) -> None:
-    try:
-        array = reals(given).ravel()
-    except NoNumber as reason:
-        faults.append(f"{kind}0 = {shown(given)} {reason}")
-        return
-    if array.size != len(names):
-        listed = f": {', '.join(names)}" if names else ""
-        faults.append(f"{kind}0 has {array.size} values; the model has {len(names)}{listed}")
-        return
-    finite = np.isfinite(array)
-    if not finite.all():
-        faults.extend(f"{kind}0: the start value of '{names[i]}' is {array[i]}" for i in np.flatnonzero(~finite))
-    out[:] = array

@@ -14,6 +14,7 @@ from dalembert.locks import forks_wait
 from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
+from dalembert.model.start import with_start
 from dalembert.simulation.arguments import count, positive, switch, time_span, tolerances_for
 from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.hybrid import Transition
@@ -66,7 +67,9 @@ def simulate(
         Start and end; the end may lie before the start.
     p0, v0, r0, w0, s0, lam0, mu0, x0, dx0 : array or mapping of names to values
         Start values. Positions (or x) are needed; velocities default to zero; multipliers, auxiliary variables and
-        contact points are computed, and the derivatives of an ImplicitDAE, for which dx0 is a first guess.
+        contact points are computed, and the derivatives of an ImplicitDAE, for which dx0 is a first guess. A model
+        with start values of its own needs none: an array takes the place of a vector of these, a mapping that of the
+        named components.
     initial_conditions : callable, optional
         ``lambda s: [...]``: residuals that shall vanish at the start beside all constraints; see
         `consistent_initial_values`.
@@ -130,6 +133,8 @@ def simulate(
         model = model.with_discrete(model.discrete_values(discrete))
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
+    if model._start:
+        given = with_start(model, given)
     step_limit = positive("max_step", max_step) or np.inf
     first, limit = positive("first_step", first_step), count("max_steps", max_steps)
     dense, shows = switch("dense_output", dense_output), switch("progress", progress)

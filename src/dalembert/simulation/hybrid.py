@@ -63,7 +63,8 @@ class HybridState:
     def namespace(self) -> Any:
         """The namespace `s` that users' functions take."""
         theta = self.model.theta(self.t, self.discrete)
-        return self.model.graph.numbers(tuple(self.model.graph.vectors), {}, self.t, self.vectors, theta)
+        graph = self.model.graph.branch(self.model.outputs)
+        return graph.numbers(tuple(graph.vectors), {}, self.t, self.vectors, theta)
 
     def changed(self, transition: Transition, by: str) -> HybridState:
         """The state after a transition; `by` says for messages who asked for it."""

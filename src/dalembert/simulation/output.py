@@ -248,6 +248,8 @@ def _columns(components: tuple[str, ...], form: Form) -> np.ndarray:
     places |= {kind: list(range(*part.indices(form.n))) for kind, part in slices.items() if kind not in places}
     columns: set[int] = set()
     for name in components:
+        if name in form.model.outputs:
+            raise OptionError(f"components: '{name}' is an output of the model: keep the variables from which it follows")
         if name not in places:
             raise OptionError(f"components: {explain_unknown(name, places)}")
         columns.update(places[name])

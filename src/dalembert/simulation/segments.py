@@ -116,7 +116,7 @@ class Segments:
 
     def __init__(self, task: Task):
         self.task, self.model = task, task.model
-        self._traced = traced_events(task.form.model, task.events)
+        self._traced = traced_events(task.form.model, task.events, task.model.outputs)
         self._samples = max((event.check_points for event in task.events), default=1)
         self._known: dict[frozenset[str] | None, Segment] = {}
         self.current = self.of(None)

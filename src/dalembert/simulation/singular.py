@@ -13,7 +13,7 @@ from scipy.interpolate import KroghInterpolator
 
 from dalembert.errors import DalembertError, InitialValuesCorrected
 from dalembert.model import Model
-from dalembert.regularize import consistent_initial_values
+from dalembert.regularize.initial import completed_values
 
 #: how much more regular than where the method stopped the constraints must be beyond
 MARGIN = 1.1
@@ -37,7 +37,7 @@ def beyond(model: Model, stepper, recent: list[tuple[float, np.ndarray]], end: f
     p, v, p_dot, a = [], [], [], []
     for t, x in recent:
         start = {f"{kind}0": x[slices[kind]] for kind in ("p", "v", "r", "s") if kind in slices}
-        values = consistent_initial_values(model, t, mode="trust", **start)
+        values = completed_values(model, t, start, mode="trust")
         p.append(values.p)
         v.append(values.v)
         p_dot.append(values.values["p_dot"])
@@ -57,10 +57,11 @@ def beyond(model: Model, stepper, recent: list[tuple[float, np.ndarray]], end: f
             continue
         t = t0 + ahead
         start = {f"{kind}0": x0[slices[kind]] for kind in ("r", "s") if kind in slices}
+        start |= {"p0": positions(ahead), "v0": velocities(ahead)}
         try:
             with warnings.catch_warnings():  # a start value that is changed much is looked at here
                 warnings.simplefilter("ignore", InitialValuesCorrected)
-                initial = consistent_initial_values(model, t, p0=positions(ahead), v0=velocities(ahead), **start)
+                initial = completed_values(model, t, start)
         except DalembertError:
             continue
         if not _goes_on(initial.p, positions(ahead), recent, slices["p"]):

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.errors import ModelError, OptionError
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.vocabulary import RESIDUALS as LEVELS
+from dalembert.solution.outputs import entries
 from dalembert.solution.state_view import StateView
 
 if TYPE_CHECKING:
@@ -23,19 +24,22 @@ def plot(sol: Solution, names: tuple[str, ...], ax: Axes | None, against: str) -
     """One line for each name; see `Solution.plot`."""
     names = names or sol._names.get("p") or sol._names.get("x") or sol.names
     residuals = [name for name in names if name in RESIDUALS and name not in sol]
-    known = (*sol.names, *RESIDUALS)
-    faults = [explain_unknown(str(name), known) for name in names if name not in known]
+    known = (*sol.names, *sol.output_names, *RESIDUALS)
+    faults = [explain_unknown(str(name), known) for name in names if name not in sol and name not in RESIDUALS]
     if against != "t" and against not in sol:
-        faults.append("against=: " + explain_unknown(str(against), ("t", *sol.names)))
+        faults.append("against=: " + explain_unknown(str(against), ("t", *sol.names, *sol.output_names)))
     if faults:
         raise ModelError("this cannot be plotted", faults)
     if residuals and len(residuals) < len(names):
         raise OptionError("residuals are drawn logarithmically and variables are not: plot them on two axes")
-    view: StateView = sol
-    if not residuals and sol.trajectory.dense:
-        view = StateView(*sol.trajectory.curve(), sol._slices, sol._names, sol.not_kept)
-    curves = {name: _largest(sol.residual(RESIDUALS[name])) if residuals else view[name] for name in names}
+    view: StateView = sol if residuals else sol._curve()
+    curves: dict[str, np.ndarray] = {}
+    for name in names:
+        values = _largest(sol.residual(RESIDUALS[name])) if residuals else view[name]
+        curves |= entries(name, values, len(view.t))
     horizontal = view.t if against == "t" else view[against]
+    if horizontal.ndim > 1:
+        raise OptionError(f"against='{against}' is an output of shape {horizontal.shape[1:]}; take a scalar")
 
     if ax is None:
         import matplotlib.pyplot as plt
@@ -49,7 +53,7 @@ def plot(sol: Solution, names: tuple[str, ...], ax: Axes | None, against: str) -
         ax.set_yscale("log")
     ax.set_xlabel(_label(against))
     if len(curves) == 1:
-        ax.set_ylabel(_label(names[0]))
+        ax.set_ylabel(_label(next(iter(curves))))
     else:
         ax.legend()
     return ax

@@ -14,11 +14,12 @@ from dalembert.checks import shown
 from dalembert.errors import DalembertError, OptionError, SimulationError
 from dalembert.locks import prepared, renewed
 from dalembert.model import Model
-from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS
+from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS, SETTLED
 from dalembert.solution.events import EventLog
+from dalembert.solution.outputs import Source, entries, off_breakpoints
 from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo, segment_at
-from dalembert.solution.state_view import SETTLED, StateView
+from dalembert.solution.state_view import StateView
 from dalembert.solution.statistics import Statistics
 from dalembert.solution.trace import Trace
 from dalembert.solution.trajectory import Trajectory
@@ -40,14 +41,14 @@ _COMPLETING = renewed(threading.RLock())
 class Solution(StateView):
     """The result of a simulation.
 
-    As a `StateView` it has `t`, `p, v, r, w, s, lam, mu` and `x` (one row for each time), and the variables by name,
-    ``sol["x"]``; here at the accepted steps, or at the times `t_eval` as far as they were reached. Where the state
-    jumps, an accepted time stands twice: before and after.
+    As a `StateView` it has `t`, `p, v, r, w, s, lam, mu` and `x` (one row for each time), and the variables and the
+    model's outputs by name, ``sol["x"]``; here at the accepted steps, or at the times `t_eval` as far as they were
+    reached. Where the state jumps, an accepted time stands twice: before and after.
 
     Parameters
     ----------
     model : Model or None
-        None after loading without one; then residuals and accelerations are not available.
+        None after loading without one; then residuals, accelerations and outputs are not available.
     method : str
         The options of the method, as text.
     formulation : str
@@ -171,7 +172,7 @@ class Solution(StateView):
         self._values(True)
         waiting = [name for name in self.__dict__ if name.startswith("_make_")]
         made = {name.removeprefix("_make_"): getattr(self, name.removeprefix("_make_")) for name in waiting}
-        return {name: value for name, value in self.__dict__.items() if name not in waiting} | made
+        return {name: value for name, value in self.__dict__.items() if name not in (*waiting, "_a")} | made
 
     @property
     def success(self) -> bool:
@@ -183,7 +184,19 @@ class Solution(StateView):
         time, x, settled = self.trajectory.looked_at(t)
         discrete = self._discrete_at(self._segment_at(np.ravel(time)))
         discrete = {name: np.reshape(values, np.shape(time))[()] for name, values in discrete.items()}
-        return StateView(time, x, self._slices, self._names, self.not_kept, discrete, settled)
+        source = None if self.model is None else Source(self.model, self.trajectory.interval)
+        return StateView(time, x, self._slices, self._names, self.not_kept, discrete, settled, source)
+
+    def _curve(self) -> StateView:
+        """Many points for a smooth drawing, if there is dense output."""
+        if not self.trajectory.dense:
+            return self
+        t, x = self.trajectory.curve()
+        discrete = self._discrete_at(self._segment_at(t, repeated=True))
+        return StateView(t, x, self._slices, self._names, self.not_kept, discrete, source=self._output_source())
+
+    def _output_source(self) -> Source | None:
+        return None if self.model is None else Source(self.model, self.trajectory.interval, doubled=True)
 
     def _segment_at(self, t: np.ndarray, *, repeated: bool = False) -> np.ndarray | None:
         """Numbers of segments; None if there is nothing to tell apart."""
@@ -246,14 +259,7 @@ class Solution(StateView):
 
     def _off_breakpoints(self, model: Model) -> np.ndarray:
         """The times `t`, and a rounding error beside breakpoints: where states before and after them were computed."""
-        t, (first, last) = self.t, self.trajectory.interval
-        at = np.isin(t, model.breakpoints)
-        if not at.any():
-            return t
-        new = np.diff(t, prepend=np.nan) != 0  # the first of those with the same time
-        repeated = np.append(t[1:] == t[:-1], False)
-        before = at & new & (repeated | (t == last)) & (t != first)
-        return np.where(before, np.nextafter(t, first), np.where(at, np.nextafter(t, last), t))
+        return off_breakpoints(self.t, self.trajectory.interval, model.breakpoints, doubled=True)
 
     def _released(self, model: Model, level: str) -> np.ndarray:
         """Mask of the residuals (times, rows) of constraints that were not in force."""
@@ -287,28 +293,35 @@ class Solution(StateView):
 
     # -- export ----------------------------------------------------------------------------------------------------
 
-    def to_pandas(self) -> pd.DataFrame:
-        """A table of all variables by name, with the times as index."""
+    def to_pandas(self, outputs: str | Sequence[str] = ()) -> pd.DataFrame:
+        """A table of all variables by name, with the times as index.
+
+        Parameters
+        ----------
+        outputs : sequence of str
+            Names of outputs to be added; each entry of a vector or matrix has a column, ``tip[0]``, ``tip[1]``.
+        """
         try:
             import pandas as pd
         except ImportError:
             raise DalembertError("to_pandas() needs pandas; install it with: pip install pandas") from None
-        return pd.DataFrame(
-            {name: self[name] for name in self.names}, index=pd.Index(self.t, name="t"), columns=list(self.names)
-        )
+        columns = {name: self[name] for name in self.names}
+        for name in [outputs] if isinstance(outputs, str) else outputs:
+            columns |= entries(name, self[name], len(self.t))
+        return pd.DataFrame(columns, index=pd.Index(self.t, name="t"), columns=list(columns))
 
     def plot(self, *names: str, ax: Axes | None = None, against: str = "t") -> Axes:
-        """Draw variables over time, or over another variable.
+        """Draw variables and outputs over time, or over another variable.
 
         Parameters
         ----------
         *names : str
-            Variables; default: all positions. Or "position residual" and the like (logarithmic, the largest of each
-            level at the times `t`).
+            Variables and outputs (each entry of a vector is a curve); default: all positions. Or "position residual"
+            and the like (logarithmic, the largest of each level at the times `t`).
         ax : matplotlib Axes, optional
             Where to draw; default: a new figure.
         against : str
-            "t" or the variable on the horizontal axis.
+            "t" or the variable (or scalar output) on the horizontal axis.
 
         Returns
         -------
@@ -335,8 +348,8 @@ class Solution(StateView):
         ----------
         path : path
         model : Model, optional
-            The model it came from, for residuals and accelerations. Its variables must have the same names. Its
-            parameters are replaced by those of the result; inputs are taken as the model has them.
+            The model it came from, for residuals, accelerations and outputs. Its variables must have the same names.
+            Its parameters are replaced by those of the result; inputs are taken as the model has them.
         """
         from dalembert.solution.storage import load
 

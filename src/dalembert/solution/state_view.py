@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,18 +11,19 @@ from dalembert.checks import shown
 from dalembert.errors import ModelError, NotKept
 from dalembert.kept import computed
 from dalembert.model.namespace import explain_unknown
-from dalembert.model.vocabulary import VISIBLE
+from dalembert.model.vocabulary import SETTLED, VISIBLE
 
-#: kinds that may be settled when somebody looks at them
-SETTLED = ("w", "lam", "mu")
+if TYPE_CHECKING:
+    from dalembert.solution.outputs import Source
 
 
 class StateView:
     """The state at one time (1-D arrays) or at N times (arrays with N rows).
 
     Attributes are `t`, the vectors `p, v, r, w, s, lam, mu`, and `x`, the whole state as the method integrated it (for
-    a `QuasiLinearDAE` its unknowns, and the only vector). Items are the variables by name. A vector of which only some
-    components were kept raises `NotKept`; x of a mechanical model then has a column for each of `names`.
+    a `QuasiLinearDAE` its unknowns, and the only vector). Items are the variables and the model's outputs by name. A
+    vector of which only some components were kept raises `NotKept`; x of a mechanical model then has a column for each
+    of `names`.
 
     Parameters
     ----------
@@ -37,6 +39,8 @@ class StateView:
     settled : function, optional
         Gives x with the multipliers that are meant. Large models take their time for that: it is asked only when
         somebody looks at them.
+    source : Source, optional
+        What outputs of the model are computed with. It is not pickled.
 
     Examples
     --------
@@ -57,8 +61,10 @@ class StateView:
         not_kept: Mapping[str, tuple[str, ...]] | None = None,
         discrete: Mapping[str, np.ndarray | float] | None = None,
         settled: Callable[[], np.ndarray] | None = None,
+        source: Source | None = None,
     ):
         self._settled = settled
+        self._source = source
         self.not_kept = None if not_kept is None else {kind: tuple(ns) for kind, ns in not_kept.items()}
         self._discrete = dict(discrete or {})
         self.t = t
@@ -106,7 +112,7 @@ class StateView:
 
     def __getstate__(self) -> dict:
         self._values(True)
-        return self.__dict__
+        return {**{name: value for name, value in self.__dict__.items() if name != "_a"}, "_source": None}
 
     @property
     def partial(self) -> bool:
@@ -160,8 +166,26 @@ class StateView:
         """Names of all variables."""
         return (*self._columns, *self._discrete)
 
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the model's outputs."""
+        source = self._output_source()
+        return () if source is None else source.model.outputs.names
+
+    def _output_source(self) -> Source | None:
+        return self._source
+
+    def _accelerations(self, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """Computed once: several outputs may need them."""
+        if "_a" not in self.__dict__:
+            self.__dict__["_a"] = compute()
+        return self.__dict__["_a"]
+
     def __contains__(self, name: object) -> bool:
-        return name in self._columns or name in self._discrete
+        if name in self._columns or name in self._discrete:
+            return True
+        source = self._output_source()
+        return source is not None and name in source.model.outputs
 
     def __iter__(self):
         raise TypeError(f"{type(self).__name__} is not a sequence; iterate over .t, .x or .names")
@@ -172,10 +196,19 @@ class StateView:
         if name in self._discrete:
             return self._discrete[name]
         if name not in self._columns:
-            raise ModelError(explain_unknown(name, self.names))
+            return self._output(name)
         kind = next(kind for kind, names in self._names.items() if kind in self._slices and name in names)
         column = self._values(kind in SETTLED)[..., self._columns[name]]
         return column if column.ndim else float(column)
+
+    def _output(self, name: str) -> np.ndarray | float:
+        source = self._output_source()
+        if source is not None and name in source.model.outputs:
+            return source.values(self, name)
+        hint = ""
+        if source is None:
+            hint = " (outputs of a model need the model, and there is none here; use Solution.load(path, model=...))"
+        raise ModelError(explain_unknown(name, (*self.names, *self.output_names)) + hint)
 
     def to_dict(self) -> dict[str, np.ndarray | float]:
         """The times as "t", and the values of every variable by name."""

@@ -20,7 +20,8 @@ from dalembert.compile.system import input_port
 from dalembert.kept import Pool, Slot
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.vocabulary import MECHANICAL
-from dalembert.regularize import InitialValues, consistent_initial_values
+from dalembert.regularize import InitialValues
+from dalembert.regularize.initial import completed_values
 from dalembert.regularize.initial_invariants import invariants_hold
 
 #: records of a model that are kept for further calls: one for each thread that asks at the same time
@@ -45,6 +46,8 @@ def start_values(
 ) -> InitialValues:
     """What ``consistent_initial_values(model, t0, mode=mode, ..., **given)`` returns, up to rounding, in less time.
 
+    Start values of the model itself are not looked at.
+
     Examples
     --------
     >>> import dalembert as da
@@ -57,9 +60,7 @@ def start_values(
         found = prepared.solve(model, t0, given, mode, rtol, atol) if prepared is not None else None
         if found is not None and (mode == "trust" or invariants_hold(model, found.t, found.values, rtol, atol)):
             return found
-    return consistent_initial_values(
-        model, t0, mode=mode, initial_conditions=initial_conditions, rtol=rtol, atol=atol, **given
-    )
+    return completed_values(model, t0, given, mode=mode, initial_conditions=initial_conditions, rtol=rtol, atol=atol)
 
 
 def prepared_start(model: Model) -> Prepared | None:

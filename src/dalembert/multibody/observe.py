@@ -1,0 +1,312 @@
+"""Results by name: motion of bodies and frames, forces in joints and elements, energy and momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from dalembert.errors import ModelError
+from dalembert.kept import computed
+from dalembert.model.expression import to_sx
+from dalembert.model.namespace import Namespace
+from dalembert.multibody import algebra as al
+from dalembert.multibody.algebra import Matrix, Scalar, Vector
+from dalembert.multibody.closure import closure, driven, reaction
+from dalembert.multibody.parts import Frame, Joint
+from dalembert.multibody.scene import Scene, Symbols
+
+if TYPE_CHECKING:
+    from dalembert.multibody.equations import Expressions
+    from dalembert.multibody.system import Multibody
+
+#: of bodies and of frames that were given a name
+OF_FRAMES = {
+    "position": "origin of its frame in the world",
+    "orientation": "rotation matrix of its frame",
+    "velocity": "of the origin of its frame",
+    "angular_velocity": "in axes of the world",
+    "acceleration": "of the origin of its frame",
+    "angular_acceleration": "in axes of the world",
+}
+OF_BODIES = {"com": "centre of mass in the world", "com_velocity": "of the centre of mass"}
+OF_JOINTS = {
+    "force": "on the second body, at the joint, in axes of the world",
+    "torque": "on the second body, at the joint, in axes of the world",
+}
+OF_SYSTEMS = {
+    "energy.kinetic": "of all bodies",
+    "energy.potential": "of weights and springs",
+    "energy.total": "kinetic and potential",
+    "momentum.linear": "of all bodies",
+    "momentum.angular": "of all bodies, about the origin of the world",
+    "system.com": "centre of mass of all bodies",
+}
+
+
+class Observer:
+    """Makes expressions of results when they are asked for. It travels as the description that it belongs to."""
+
+    def __init__(self, system: Multibody, own: set[int] | None, parts: Expressions | None = None):
+        self.system, self.own = system, own
+        if parts is not None:
+            self.__dict__["parts"] = parts
+
+    def __reduce__(self) -> tuple:
+        return Observer, (self.system, self.own)
+
+    @computed
+    def parts(self) -> Expressions:
+        from dalembert.multibody.equations import expressions
+
+        return expressions(self.system, self.own)
+
+    @property
+    def scene(self) -> Scene:
+        return self.parts.scene
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def descriptions(self) -> dict[str, str]:
+        """A line about each result, by name; variables of the model are not among them."""
+        system, bones = self.system, self.parts.bones
+        variables = {*bones.names, *bones.rates, *self.parts.states}
+        lines: dict[str, str] = {}
+        for name, frame_lines in (
+            *((body.name, OF_FRAMES | OF_BODIES) for body in system.bodies),
+            *((name, OF_FRAMES) for name in system.markers),
+        ):
+            lines |= {f"{name}.{part}": line for part, line in frame_lines.items()}
+            if system.planar:
+                lines[f"{name}.angle"] = "of its frame in the world"
+        for joint in system.joints:
+            lines |= {f"{joint.name}.{part}": line for part, line in OF_JOINTS.items()}
+            if joint.kind.freedoms == 1:
+                lines[joint.coordinates[0]] = "coordinate of the joint"
+                lines[joint.rates[0]] = lines[f"{joint.name}.speed"] = "rate of the coordinate"
+            if joint.drive is not None:
+                lines[f"{joint.name}.drive_force"] = "torque, or force, of the drive"
+        lines |= {name: line for name, (_, line) in self.scene.reports.items()}
+        lines |= OF_SYSTEMS
+        return {name: line for name, line in lines.items() if name not in variables}
+
+    def __call__(self, name: str) -> Callable[[Namespace], Any]:
+        """The result as a function of a model's namespace."""
+        head, _, part = name.partition(".")
+        if name in self.scene.reports:
+            return self._function(self.scene.reports[name][0], width=self._width)
+        if name in OF_SYSTEMS:
+            return self._function(getattr(self, f"_{head}_{part}")(), width=self._width)
+        joint = next((joint for joint in self.system.joints if joint.name == head), None)
+        if joint is not None:
+            return self._function(self._of_joint(joint, part), width=1 if self._flat(part) else self._width)
+        return self._function(self._of_frame(head, part), width=self._width)
+
+    @property
+    def _width(self) -> int:
+        return 2 if self.system.planar else 3
+
+    def _flat(self, part: str) -> bool:
+        """Whether a vector has but one component in planar systems."""
+        return self.system.planar and part in ("torque", "angular_velocity", "angular_acceleration")
+
+    # -- symbols and functions -------------------------------------------------------------------------------------
+
+    @computed
+    def lam(self) -> ca.SX:
+        return ca.SX.sym("lam", len(self.parts.rows))
+
+    def _function(self, value: Any, width: int) -> Callable[[Namespace], Any]:
+        """A function of the namespace that returns a scalar, a vector, or a matrix."""
+        if not isinstance(value, tuple):
+            expression, shape = ca.SX(value), "scalar"
+        elif isinstance(value[0], tuple):
+            expression, shape = al.sx_matrix([row[:width] for row in value[:width]]), "matrix"
+        elif width == 1:
+            expression, shape = ca.SX(value[2]), "scalar"
+        else:
+            expression, shape = ca.densify(ca.vertcat(*value[:width])), "vector"
+        inner = transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.lam)
+        if shape == "matrix":
+            from dalembert.model.expression import matrix
+
+            return lambda s: matrix(ca.densify(inner(s)))
+        return inner
+
+    # -- bodies and frames -----------------------------------------------------------------------------------------
+
+    def _of_frame(self, name: str, part: str) -> Any:
+        body = next((body for body in self.system.bodies if body.name == name), None)
+        frame = self.system.markers[name] if body is None else Frame(body)
+        if body is not None and part in OF_BODIES:
+            motion = self.scene.motion(Frame(body, body.com))
+            return motion.x if part == "com" else motion.v
+        motion = self.scene.motion(frame)
+        if part == "angle":
+            return motion.angle
+        if part in ("position", "orientation", "velocity"):
+            return {"position": motion.x, "orientation": motion.R, "velocity": motion.v}[part]
+        if part == "angular_velocity":
+            return motion.w[2] if self.system.planar else motion.w
+        turning, moving = self._acceleration(frame)
+        if part == "angular_acceleration":
+            return turning[2] if self.system.planar else turning
+        return moving
+
+    def _acceleration(self, frame: Frame) -> tuple[Vector, Vector]:
+        scene, motion = self.scene, self.scene.motion(frame)
+        if motion.link < 0:
+            return al.ZERO, al.ZERO
+        rate, tree = self._rates[motion.link], scene.tree
+        turning, arm = tree.out(motion.link, rate.w), al.subtract(motion.x, tree.links[motion.link].x)
+        moving = al.add(
+            tree.out(motion.link, rate.v), al.cross(turning, arm), al.cross(motion.w, al.cross(motion.w, arm))
+        )
+        return turning, moving
+
+    @computed
+    def _rates(self) -> list:
+        scene = self.scene
+        return scene.tree.accelerations(scene.v, self.parts.symbols.a.elements(), scene.twists)
+
+    # -- joints ----------------------------------------------------------------------------------------------------
+
+    def _of_joint(self, joint: Joint, part: str) -> Any:
+        if part == "drive_force":
+            return -self._multipliers(joint, "drive")[0]
+        if part in OF_JOINTS:
+            torque, force = self._reaction(joint)
+            return torque if part == "torque" else force
+        return self.scene.coordinate(joint) if part in joint.kind.coordinates else self.scene.rate(joint)
+
+    def _multipliers(self, joint: Joint, *labels: str) -> list[ca.SX]:
+        """Those of a joint's constraints: of the given labels, or all."""
+        return [
+            self.lam[k]
+            for k, (owner, label) in enumerate(self.parts.owners)
+            if owner is joint and (not labels or label in labels)
+        ]
+
+    def _rows(self, joint: Joint) -> Callable[[Any, Any], list]:
+        """The joint's constraints as far as they act between its bodies at the cut."""
+        symbols = self.parts.symbols
+
+        def rows(A: Any, B: Any) -> list:
+            found = closure(self.scene, joint, A, B)
+            if joint.drive is not None:
+                found = found + driven(self.scene, joint, symbols.inputs[joint.drive], A, B)
+            return found
+
+        return rows
+
+    def _reaction(self, joint: Joint) -> tuple[Vector, Vector]:
+        """(torque, force) on the second body at its joint's frame."""
+        scene = self.scene
+        if joint in scene.bones.cut:
+            torque, force = reaction(scene, joint, self._multipliers(joint), self._rows(joint))
+            own_torque, own_force = scene.in_cuts.get(joint.number, (al.ZERO, al.ZERO))
+            return al.add(torque, own_torque), al.add(force, own_force)
+        return self._in_tree[joint.number]
+
+    @computed
+    def _in_tree(self) -> dict[int, tuple[Vector, Vector]]:
+        """What joints of the tree transmit, by Newton and Euler with the accelerations and all multipliers."""
+        scene, bones = self.scene, self.parts.bones
+        forces = {link: list(acting) for link, acting in scene.forces.items()}
+        for joint in bones.cut:
+            torque, force = reaction(scene, joint, self._multipliers(joint), self._rows(joint))
+            arm = al.subtract(scene.motion(joint.second).x, scene.motion(joint.first).x)
+            back = al.negative(al.add(torque, al.cross(arm, force)))
+            for frame, n, f in ((joint.second, torque, force), (joint.first, back, al.negative(force))):
+                motion = scene.motion(frame)
+                if motion.link >= 0:
+                    lever = al.subtract(motion.x, scene.tree.links[motion.link].x)
+                    forces.setdefault(motion.link, []).append((al.add(n, al.cross(lever, f)), f))
+        gravity = tuple(scene.value(x) for x in self.system.gravity)
+        _, carried = scene.tree.newton_euler(scene.v, self.parts.symbols.a.elements(), gravity, forces)
+        found: dict[int, tuple[Vector, Vector]] = {}
+        for carrier in reversed(bones.carriers):
+            joint = carrier.joint
+            if joint is None:
+                continue
+            if not joint.kind.moves:
+                found[joint.number] = self._through_weld(carrier, forces)
+                continue
+            number = int(bones.link_of[carrier.body])
+            n, f = (scene.tree.out(number, part) for part in carried[number])
+            found[joint.number] = self._seen_from_second(joint, carrier.backwards, n, f)
+        return found
+
+    def _seen_from_second(self, joint: Joint, backwards: bool, n: Vector, f: Vector) -> tuple[Vector, Vector]:
+        """A wrench on the carried body at its joint's frame as that on the second body at its own."""
+        if not backwards:
+            return n, f
+        arm = al.subtract(self.scene.motion(joint.first).x, self.scene.motion(joint.second).x)
+        return al.negative(al.add(n, al.cross(arm, f))), al.negative(f)
+
+    def _through_weld(self, carrier: Any, forces: dict) -> tuple[Vector, Vector]:
+        raise ModelError(
+            f"joint '{carrier.joint.name}' is fixed: its bodies are one in these coordinates, and what it transmits is "
+            "not computed; give it cut=True, or take another joint there"
+        )
+
+    # -- the whole system ------------------------------------------------------------------------------------------
+
+    def _bodies(self) -> list[tuple[Scalar, Matrix, Vector, Vector, Vector]]:
+        """Mass, inertia in the link's axes, angular velocity there, centre of mass and its velocity in the world."""
+        scene, found = self.scene, []
+        for i, link in enumerate(scene.tree.links):
+            twist = scene.twists[i]
+            arm = scene.tree.out(i, link.com)
+            v = scene.tree.out(i, al.add(twist.v, al.cross(twist.w, link.com)))
+            found.append((link.mass, link.inertia, twist.w, al.add(link.x, arm), v))
+        return found
+
+    def _energy_kinetic(self) -> Scalar:
+        parts = []
+        for m, J, w, _, v in self._bodies():
+            parts += [al.times(0.5, al.times(m, al.dot(v, v))), al.times(0.5, al.dot(w, al.turn(J, w)))]
+        return al.total(parts)
+
+    def _energy_potential(self) -> Scalar:
+        if self.scene.without_potential:
+            raise ModelError(
+                f"'energy.potential' is not known: {', '.join(self.scene.without_potential)} has a force without one"
+            )
+        g = tuple(self.scene.value(x) for x in self.system.gravity)
+        weights = [-al.times(m, al.dot(g, x)) for m, _, _, x, _ in self._bodies()]
+        return al.total([*weights, self.scene.potential])
+
+    def _energy_total(self) -> Scalar:
+        return al.plus(self._energy_kinetic(), self._energy_potential())
+
+    def _momentum_linear(self) -> Vector:
+        return al.add(al.ZERO, *(al.scale(m, v) for m, _, _, _, v in self._bodies()))
+
+    def _momentum_angular(self) -> Any:
+        parts = [al.ZERO]
+        for i, (m, J, w, x, v) in enumerate(self._bodies()):
+            parts += [self.scene.tree.out(i, al.turn(J, w)), al.scale(m, al.cross(x, v))]
+        L = al.add(*parts)
+        return L[2] if self.system.planar else L
+
+    def _system_com(self) -> Vector:
+        bodies = self._bodies()
+        total = al.total([m for m, *_ in bodies])
+        return tuple(x / total for x in al.add(al.ZERO, *(al.scale(m, x) for m, _, _, x, _ in bodies)))
+
+
+def transplant(symbols: Symbols, expression: ca.SX, **more: ca.SX) -> Callable[[Namespace], Any]:
+    """An expression in symbols of the description as a function of a model's namespace."""
+    own = {"t": symbols.t, "p": symbols.p, "v": symbols.v, "r": symbols.r, **more}
+    own |= symbols.inputs | {f"{name}_dot": symbol for name, symbol in symbols.input_rates.items()} | symbols.parameters
+    used = {
+        name: symbol for name, symbol in own.items() if symbol.numel() and ca.depends_on(ca.densify(expression), symbol)
+    }
+    function = ca.Function("f", list(used.values()), [expression])
+
+    def evaluate(s: Namespace) -> Any:
+        return function.call([to_sx(s[name])[0] for name in used])[0]
+
+    return evaluate
