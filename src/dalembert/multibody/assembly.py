@@ -20,7 +20,6 @@ from dalembert.model.namespace import explain_unknown
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closing import Closing, constrained, drives
 from dalembert.multibody.equations import COORDINATES, own_bodies
-from dalembert.multibody.kinds import Move
 from dalembert.multibody.known import gather
 from dalembert.multibody.parts import Body, Frame
 from dalembert.multibody.poses import Poses, columns
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 
 #: gaps up to this part of the system's size count as closed; most are closed to rounding errors
 ACCEPTED = 1e-10
+#: weight of what is guessed of bodies where it does not fit the loops
+_GUESSED = 0.3
 #: velocities beyond this multiple of the known ones: the position is singular
 _EXCESSIVE = 1e6
 #: known values of which each is left out once to find those that contradict
@@ -97,6 +98,10 @@ class Assembly:
             values = _of_body(self.poses, body)
             if part in values:
                 return values[part]
+        if head in system.markers:
+            values = _of_frame(self.poses, system.markers[head])
+            if part in values:
+                return values[part]
         if name in self.names:
             return float(self.p[self.names.index(name)])
         if name in self.rates:
@@ -109,6 +114,7 @@ class Assembly:
         names = [name for joint in system.joints for name in (*joint.coordinates, *joint.rates)]
         parts = tuple(_of_body(self.poses, system.ground))
         names += [f"{body.name}.{part}" for body in system.bodies for part in parts]
+        names += [f"{name}.{part}" for name in system.markers for part in parts if not part.startswith("com")]
         return tuple(dict.fromkeys([*names, *self.names, *self.rates]))
 
     def __repr__(self) -> str:
@@ -133,15 +139,17 @@ def _backwards(bones: Skeleton) -> set[int]:
 
 
 def _of_body(poses: Poses, body: Body) -> dict[str, Any]:
-    origin, centre = poses.motion(Frame(body)), poses.motion(Frame(body, body.com))
+    centre = _of_frame(poses, Frame(body, body.com))
+    return _of_frame(poses, Frame(body)) | {"com": centre["position"], "com_velocity": centre["velocity"]}
+
+
+def _of_frame(poses: Poses, frame: Frame) -> dict[str, Any]:
+    at = poses.motion(frame)
     width = 2 if poses.bones.system.planar else 3
-    values = {
-        "position": origin.x[:width], "com": centre.x[:width], "orientation": origin.R,
-        "velocity": origin.v[:width], "com_velocity": centre.v[:width], "angular_velocity": origin.w,
-    }  # fmt: skip
+    values = {"position": at.x[:width], "orientation": at.R, "velocity": at.v[:width], "angular_velocity": at.w}
     found: dict[str, Any] = {name: np.array(value, float) for name, value in values.items()}
     if width == 2:
-        found |= {"angle": float(origin.angle), "angular_velocity": float(origin.w[2])}
+        found |= {"angle": float(at.angle), "angular_velocity": float(at.w[2])}
     return found
 
 
@@ -236,8 +244,7 @@ class _Solved:
             R = np.eye(3) if body.orientation is None else body.orientation
             at = np.array(body.position or (0.0,) * 3) + R @ np.array(values_of(body.com))
             first = int(self.bones.q_at[link])
-            planar = self.bones.move[link] == Move.PLANAR_FREE
-            if planar:
+            if self.system.planar:
                 values = [at[0], at[1], np.arctan2(R[1, 0], R[0, 0])]
             else:
                 values = [*at, *al.euler_parameters(R)]
@@ -252,17 +259,26 @@ class _Solved:
         return np.flatnonzero(free)
 
     def _near_the_guess(self) -> None:
-        """Bring bodies to where they are about, as far as known values let them."""
+        """Bring bodies to where they are about, as far as known values and loops let them."""
         free = self._free(self.known.held)
-        if not self.closing.guess_rows or not len(free):
+        closing = self.closing
+        if not closing.guess_rows or not len(free):
             return
+
+        def move(p: np.ndarray, step: np.ndarray) -> np.ndarray:
+            return closing.move(p, free, step)
+
+        def both(p: np.ndarray) -> tuple[np.ndarray, Any]:
+            return closing.near(p, free, _GUESSED)
+
         nudge = 0.1 * np.sin(1.0 + np.arange(len(free)))  # out of a position from which all directions look alike
-        found = [
-            search(lambda p: self.closing.near(p, free), lambda p, s: self.closing.move(p, free, s), start)
-            for start in (self.p, self.closing.move(self.p, free, nudge))
-        ]
-        best, other = found
-        self.p = best.point if np.linalg.norm(best.F) <= 1.01 * np.linalg.norm(other.F) else other.point
+        found = [search(lambda p: closing.near(p, free), move, start) for start in (self.p, move(self.p, nudge))]
+        first = self.p = min(found, key=lambda f: round(float(np.linalg.norm(f.F)), 3)).point
+        if closing.rows:  # coordinates about which nobody has guessed go where loops want them
+            rng = np.random.default_rng(2006)
+            begin = [first, *(move(first, w * rng.standard_normal(len(free))) for w in (0.3, 1.0, 1.0, 2.0, 2.0))]
+            found = [search(both, move, start) for start in begin[: 1 if len(free) > 500 else None]]
+            self.p = min(found, key=lambda f: round(float(np.linalg.norm(f.F)), 3)).point
 
     def _search(self, free: np.ndarray, start: np.ndarray, rows: np.ndarray | None = None, tries: int | None = None):
         """From the start and from others."""

@@ -179,10 +179,21 @@ class Closing:
         F = F.full().ravel() / self._scale
         return (F if rows is None else F[rows]), self._matrix(J, self._scale, columns, rows)
 
-    def near(self, p: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, Any]:
-        """How far bodies are from where they should be about."""
+    def near(self, p: np.ndarray, columns: np.ndarray, weight: float | None = None) -> tuple[np.ndarray, Any]:
+        """How far bodies are from where they should be about; with a weight, behind the equations themselves."""
         F, J = self._near(p)
-        return F.full().ravel(), self._matrix(J, np.ones(self.guess_rows), columns)
+        F, J = F.full().ravel(), self._matrix(J, np.ones(self.guess_rows), columns)
+        if weight is None:
+            return F, J
+        closing, by_p = self.evaluate(p, columns)
+        return np.concatenate([closing, weight * F]), self._stacked(by_p, weight * J)
+
+    def _stacked(self, A: Any, B: Any) -> Any:
+        if not self.sparse:
+            return np.vstack([A, B])
+        from scipy.sparse import vstack
+
+        return vstack([A, B]).tocsc()
 
     def rates(self, p: np.ndarray) -> tuple[Any, np.ndarray]:
         """C and c in C v = c, without units; rows of positions first, then those of known rates."""
@@ -193,11 +204,7 @@ class Closing:
         c = -(by_u.full() @ self._du / self._scale)[closing] if len(self._du) else np.zeros(int(closing.sum()))
         D = self._matrix(by_v, self._rate_scale, every)
         d = -V.full().ravel() / self._rate_scale
-        if self.sparse:
-            from scipy.sparse import vstack
-
-            return vstack([C, D]).tocsc(), np.concatenate([c, d])
-        return np.vstack([C, D]), np.concatenate([c, d])
+        return self._stacked(C, D), np.concatenate([c, d])
 
     def move(self, p: np.ndarray, columns: np.ndarray, step: np.ndarray) -> np.ndarray:
         """A step of the given velocities."""

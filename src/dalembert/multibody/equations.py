@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from dalembert.checks import shown
-from dalembert.errors import ModelError, OptionError
+from dalembert.errors import FunctionFailed, ModelError, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
 from dalembert.model.expression import Expr, scalar
@@ -48,11 +48,17 @@ class Expressions:
 
 
 @forks_wait
-def equations(system: Multibody, coordinates: str, formalism: str, absolute: Sequence[str] | None) -> EquationsOfMotion:
+def equations(
+    system: Multibody,
+    coordinates: str,
+    formalism: str,
+    absolute: Sequence[str] | None,
+    known: Mapping[str, Any] | bool | None = None,
+) -> EquationsOfMotion:
     """See `Multibody.equations`."""
-    for what, given, known in (("coordinates", coordinates, COORDINATES), ("formalism", formalism, FORMALISMS)):
-        if not isinstance(given, str) or given not in known:
-            raise OptionError(f"{what}={shown(given)} must be one of {', '.join(known)}")
+    for what, given, allowed in (("coordinates", coordinates, COORDINATES), ("formalism", formalism, FORMALISMS)):
+        if not isinstance(given, str) or given not in allowed:
+            raise OptionError(f"{what}={shown(given)} must be one of {', '.join(allowed)}")
     own = own_bodies(system, coordinates, absolute)
     parts = expressions(system, own)
     if formalism == "explicit" and parts.rows:
@@ -60,7 +66,23 @@ def equations(system: Multibody, coordinates: str, formalism: str, absolute: Seq
             f"formalism='explicit' is for systems without constraints, and this one has {len(parts.rows)} "
             f"({parts.rows[0][0]}, …); take formalism='residual'"
         )
-    return _model(system, parts, Observer(system, own, parts), explicit=formalism == "explicit")
+    start = None if known is False else start_values(system, parts, coordinates, known)
+    return _model(system, parts, Observer(system, own, parts), start, explicit=formalism == "explicit")
+
+
+def start_values(
+    system: Multibody, parts: Expressions, coordinates: str, known: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Of positions, velocities and states of elements, assembled from what is known."""
+    from dalembert.multibody.assembly import assembled
+
+    plain = coordinates == "joint" and not system.parameters  # the tree of joints, in numbers
+    bones = parts.bones if plain else skeleton(system, ())
+    try:
+        found = assembled(system, bones, known, coordinates, parts.bones, 0.0)
+    except FunctionFailed:  # a drive that has no value at t = 0
+        return None
+    return found.start | ({"r0": list(parts.states.values())} if parts.states else {})
 
 
 def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | None) -> set[int] | None:
@@ -173,7 +195,9 @@ def _complain(scene: Scene, link: int) -> None:
     )
 
 
-def _model(system: Multibody, parts: Expressions, observer: Observer, *, explicit: bool) -> EquationsOfMotion:
+def _model(
+    system: Multibody, parts: Expressions, observer: Observer, start: Mapping[str, Any] | None, *, explicit: bool
+) -> EquationsOfMotion:
     scene, bones = parts.scene, parts.bones
     gravity = tuple(scene.value(x) for x in system.gravity)
     if explicit:
@@ -202,6 +226,7 @@ def _model(system: Multibody, parts: Expressions, observer: Observer, *, explici
         parameters={name: parameter.value for name, parameter in system.parameters.items()},
         inputs=system.inputs or None,
         outputs=LazyOutputs(observer.descriptions(), observer),
+        start=start,
         name=system.name,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.checks import NoNumber, reals, shown
+from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
 from dalembert.model.namespace import explain_unknown
 from dalembert.multibody import algebra as al
@@ -174,14 +174,14 @@ def _hold_rotation(
 
 def _number(name: str, value: Any, faults: list[str]) -> float | None:
     try:
-        entries = reals(value)
+        number = real(value)
     except NoNumber as reason:
         faults.append(f"known['{name}'] = {shown(value)} {reason}")
         return None
-    if entries.size != 1 or not np.isfinite(entries).all():
-        faults.append(f"known['{name}'] = {shown(value)} must be one finite number")
+    if not np.isfinite(number):
+        faults.append(f"known['{name}'] = {number} must be finite")
         return None
-    return float(entries.ravel()[0])
+    return number
 
 
 def _of_body(system: Multibody, name: str, part: str, value: Any, faults: list[str]) -> Any:

@@ -60,10 +60,6 @@ class Poses:
             first = bones.q_at[which]
             turned[which] = _rotations_of(p[first[:, None] + before + np.arange(4)])
             shift[which, :before] = p[first[:, None] + np.arange(before)]
-        plane = bones.move == Move.PLANAR_FREE
-        first = bones.q_at[plane]
-        shift[plane, :2], angle[plane] = p[first[:, None] + np.arange(2)], p[first + 2]
-        turned[plane] = _rodrigues(np.tile([0.0, 0.0, 1.0], (int(plane.sum()), 1)), p[first + 2])
         return turned, shift, angle
 
     def _twists(self, turned: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -85,9 +81,6 @@ class Poses:
             w[which] = np.einsum("nij,nj->ni", self.R[which], v[first[:, None] + before + np.arange(3)])
             if before:
                 u[which] = np.einsum("nij,nj->ni", joint_axes[which], v[first[:, None] + np.arange(3)])
-        plane = bones.move == Move.PLANAR_FREE
-        first = bones.v_at[plane]
-        u[plane, :2], w[plane, 2] = v[first[:, None] + np.arange(2)], v[first + 2]
         for links, above in _rounds(bones.parent):
             w[links] += w[above]
         inner = bones.parent >= 0
@@ -154,14 +147,13 @@ def moved(bones: Skeleton, p: np.ndarray, step: np.ndarray) -> np.ndarray:
     p = np.array(p, float)
     single = np.isin(bones.move, (Move.REVOLUTE, Move.PRISMATIC, Move.SCREW))
     p[bones.q_at[single]] += step[bones.v_at[single]]
-    for move, before in ((Move.SPHERICAL, 0), (Move.FREE, 3), (Move.PLANAR_FREE, 3)):
+    for move, before in ((Move.SPHERICAL, 0), (Move.FREE, 3)):
         which = bones.move == move
         if not which.any():
             continue
         q, v = bones.q_at[which][:, None], bones.v_at[which][:, None]
         p[q + np.arange(before)] += step[v + np.arange(before)]
-        if move is not Move.PLANAR_FREE:
-            p[q + before + np.arange(4)] = _turned(p[q + before + np.arange(4)], step[v + before + np.arange(3)])
+        p[q + before + np.arange(4)] = _turned(p[q + before + np.arange(4)], step[v + before + np.arange(3)])
     return p
 
 
@@ -180,7 +172,7 @@ def columns(bones: Skeleton) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = [()] * bones.n_q
     for i in range(bones.n):
         q, v, move = int(bones.q_at[i]), int(bones.v_at[i]), Move(int(bones.move[i]))
-        before = {Move.SPHERICAL: 0, Move.FREE: 3, Move.PLANAR_FREE: 3}.get(move, 1)
+        before = {Move.SPHERICAL: 0, Move.FREE: 3}.get(move, 1)
         for k in range(before):
             found[q + k] = (v + k,)
         if move in (Move.SPHERICAL, Move.FREE):
@@ -192,7 +184,7 @@ def columns(bones: Skeleton) -> list[tuple[int, ...]]:
 def are_lengths(bones: Skeleton) -> np.ndarray:
     """Of each velocity whether it moves along something, rather than about it."""
     found = np.zeros(bones.n_v, bool)
-    for move, count in ((Move.PRISMATIC, 1), (Move.FREE, 3), (Move.PLANAR_FREE, 2)):
+    for move, count in ((Move.PRISMATIC, 1), (Move.FREE, 3)):
         first = bones.v_at[bones.move == move]
         found[first[:, None] + np.arange(count)] = True
     return found

@@ -22,6 +22,7 @@ DENSE = 250_000
 _MOST_STEPS = 200
 _LONGEST = 0.7  # of one component in a step: linearizations of rotations do not reach further
 _STATIONARY = 1e-9  # |Jᵀ F| relative to |J| |F|
+_SLOW, _PATIENCE = 0.9999, 10  # so many steps in a row that gain next to nothing end a search
 _ROUNDED = 3e-16
 
 Point = Any
@@ -49,7 +50,7 @@ def search(evaluate: Evaluate, move: Move, start: Point, scale: float = 1.0) -> 
     """
     point = start
     F, J = evaluate(point)
-    factor = 1e-4
+    factor, slow = 1e-4, 0
     for k in range(_MOST_STEPS):
         size = np.linalg.norm(F)
         if np.abs(F).max(initial=0.0) <= _ROUNDED * scale or J.shape[1] == 0:
@@ -77,7 +78,10 @@ def search(evaluate: Evaluate, move: Move, start: Point, scale: float = 1.0) -> 
         elif gained < 0.25 * expected:
             factor *= 2
         point, F, J = there, F_new, J_new
-    return Found(point, F, _MOST_STEPS)
+        slow = slow + 1 if size_new > _SLOW * size else 0
+        if slow >= _PATIENCE:
+            break
+    return Found(point, F, k + 1)
 
 
 def _linear(J: Any, F: np.ndarray) -> tuple[Callable[[float], np.ndarray], float, float]:

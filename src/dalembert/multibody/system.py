@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +180,7 @@ class Multibody(Joining, Loading, Analysing):
         *,
         formalism: str = "auto",
         absolute: Sequence[str] | None = None,
+        known: Mapping[str, Any] | bool | None = None,
     ) -> EquationsOfMotion:
         """The equations of motion.
 
@@ -195,10 +196,13 @@ class Multibody(Joining, Loading, Analysing):
             bodies; for systems without loops.
         absolute : sequence of names, optional
             For mixed coordinates.
+        known : mapping of str to values, or False
+            What is known of the start, see `assemble`: the model has the assembled positions and velocities as its
+            start values. False leaves that out.
         """
         from dalembert.multibody.equations import equations
 
-        return equations(self, coordinates, formalism, absolute)
+        return equations(self, coordinates, formalism, absolute, known)
 
     @classmethod
     def from_urdf(cls, source: str | Path, *, fixed_base: bool = True, gravity: Any = None, name: str | None = None):
