@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from dalembert.checks import shown
-from dalembert.errors import ModelError, OptionError
+from dalembert.errors import FunctionFailed, ModelError, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
 from dalembert.model.expression import Expr, scalar
@@ -50,11 +50,17 @@ class Expressions:
 
 
 @forks_wait
-def equations(system: Multibody, coordinates: str, formalism: str, absolute: Sequence[str] | None) -> EquationsOfMotion:
+def equations(
+    system: Multibody,
+    coordinates: str,
+    formalism: str,
+    absolute: Sequence[str] | None,
+    known: Mapping[str, Any] | bool | None = None,
+) -> EquationsOfMotion:
     """See `Multibody.equations`."""
-    for what, given, known in (("coordinates", coordinates, COORDINATES), ("formalism", formalism, FORMALISMS)):
-        if not isinstance(given, str) or given not in known:
-            raise OptionError(f"{what}={shown(given)} must be one of {', '.join(known)}")
+    for what, given, allowed in (("coordinates", coordinates, COORDINATES), ("formalism", formalism, FORMALISMS)):
+        if not isinstance(given, str) or given not in allowed:
+            raise OptionError(f"{what}={shown(given)} must be one of {', '.join(allowed)}")
     own = own_bodies(system, coordinates, absolute)
     # matrices of absolute coordinates are sparse: nothing grows but linearly
     parts = expressions(system, own, kernels=own is not None and suits_kernels(system))
@@ -68,7 +74,23 @@ def equations(system: Multibody, coordinates: str, formalism: str, absolute: Seq
         formalism = "explicit" if large and not parts.rows else "residual"
     observer = Observer(system, own, None if large else parts)
     functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
-    return _model(system, parts, observer, functions)
+    start = None if known is False else start_values(system, parts, coordinates, known)
+    return _model(system, parts, observer, functions, start)
+
+
+def start_values(
+    system: Multibody, parts: Expressions, coordinates: str, known: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Of positions, velocities and states of elements, assembled from what is known."""
+    from dalembert.multibody.assembly import assembled
+
+    plain = coordinates == "joint" and not system.parameters  # the tree of joints, in numbers
+    bones = parts.bones if plain else skeleton(system, ())
+    try:
+        found = assembled(system, bones, known, coordinates, parts.bones, 0.0)
+    except FunctionFailed:  # a drive that has no value at t = 0
+        return None
+    return found.start | ({"r0": list(parts.states.values())} if parts.states else {})
 
 
 def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | None) -> set[int] | None:
@@ -110,6 +132,18 @@ def expressions(system: Multibody, own: set[int] | None, *, kernels: bool = Fals
     kernels = kernels and not bones.backwards.any()  # they take Euler parameters from parent to child only
     scene = Scene(bones, symbols)
     _check_held(scene)
+    for joint in system.joints:
+        if not (kernels and bones.in_tree(joint)):
+            _own_forces(scene, joint)
+    for element in system.elements:
+        element.act(scene)
+    rows, owners = constraints(scene)
+    rates = [rate for element in system.elements for rate in element.dynamics(scene)]
+    return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates), kernels)
+
+
+def constraints(scene: Scene) -> tuple[list[tuple[str, Any]], list[tuple[Joint | None, str]]]:
+    """Holonomic constraints with full names, and of each its joint (None for couplings) and label."""
     rows: list[tuple[str, Any]] = []
     owners: list[tuple[Joint | None, str]] = []
 
@@ -118,20 +152,16 @@ def expressions(system: Multibody, own: set[int] | None, *, kernels: bool = Fals
             rows.append((f"{name}.lam_{label}", row))
             owners.append((joint, label))
 
-    for joint in bones.cut:
+    for joint in scene.bones.cut:
         add(joint.name, joint, closure(scene, joint))
-    for joint in system.joints:
-        if joint.kind.name == "rolling disc" and bones.in_tree(joint):
+    for joint in scene.system.joints:
+        if joint.kind.name == "rolling disc" and scene.bones.in_tree(joint):
             add(joint.name, joint, rolling(scene, joint))
         if joint.drive is not None:
-            add(joint.name, joint, driven(scene, joint, symbols.inputs[joint.drive]))
-        if not (kernels and bones.in_tree(joint)):
-            _own_forces(scene, joint)
-    for element in system.elements:
-        element.act(scene)
+            add(joint.name, joint, driven(scene, joint, scene.symbols.inputs[joint.drive]))
+    for element in scene.system.elements:
         add(element.name, None, element.constraints(scene))
-    rates = [rate for element in system.elements for rate in element.dynamics(scene)]
-    return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates), kernels)
+    return rows, owners
 
 
 def _own_forces(scene: Scene, joint: Joint) -> None:
@@ -194,7 +224,13 @@ def graph_functions(parts: Expressions, *, explicit: bool) -> dict[str, Any]:
     return found if Z is None else found | {"kinematics": transplant(parts.symbols, Z)}
 
 
-def _model(system: Multibody, parts: Expressions, observer: Observer, functions: dict[str, Any]) -> EquationsOfMotion:
+def _model(
+    system: Multibody,
+    parts: Expressions,
+    observer: Observer,
+    functions: dict[str, Any],
+    start: Mapping[str, Any] | None,
+) -> EquationsOfMotion:
     bones, names = parts.bones, [name for name, _ in parts.rows]
 
     def given(expressions: Iterable[Any]) -> Callable:
@@ -210,6 +246,7 @@ def _model(system: Multibody, parts: Expressions, observer: Observer, functions:
         parameters={name: parameter.value for name, parameter in system.parameters.items()},
         inputs=system.inputs or None,
         outputs=Results(observer),
+        start=start,
         name=system.name,
         **functions,
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError
+from dalembert.multibody.analysing import Analysing
 from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
 from dalembert.multibody.parts import Body, Frame, placed
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ROUNDED = 1e-9
 
 
-class Multibody(Joining, Loading):
+class Multibody(Joining, Loading, Analysing):
     """Bodies, joints and forces, from which equations of motion follow in several sets of coordinates.
 
     Parameters
@@ -178,6 +179,7 @@ class Multibody(Joining, Loading):
         *,
         formalism: str = "auto",
         absolute: Sequence[str] | None = None,
+        known: Mapping[str, Any] | bool | None = None,
     ) -> EquationsOfMotion:
         """The equations of motion.
 
@@ -193,10 +195,13 @@ class Multibody(Joining, Loading):
             bodies; for systems without loops.
         absolute : sequence of names, optional
             For mixed coordinates.
+        known : mapping of str to values, or False
+            What is known of the start, see `assemble`: the model has the assembled positions and velocities as its
+            start values. False leaves that out.
         """
         from dalembert.multibody.equations import equations
 
-        return equations(self, coordinates, formalism, absolute)
+        return equations(self, coordinates, formalism, absolute, known)
 
     @classmethod
     def from_urdf(
