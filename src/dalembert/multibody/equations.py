@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from dalembert.checks import shown
-from dalembert.errors import ModelError, OptionError
+from dalembert.errors import OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
-from dalembert.model.expression import Expr, scalar
+from dalembert.model.expression import scalar
 from dalembert.model.outputs import LazyOutputs
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
+from dalembert.multibody.holding import check_held
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.observe import Observer, transplant
 from dalembert.multibody.parts import Joint
@@ -97,7 +98,6 @@ def expressions(system: Multibody, own: set[int] | None) -> Expressions:
         {name: ca.SX.sym(f"{name}_dot") for name in system.inputs}, parameters, tuple(states),
     )  # fmt: skip
     scene = Scene(bones, symbols)
-    _check_held(scene)
     rows: list[tuple[str, Any]] = []
     owners: list[tuple[Joint | None, str]] = []
 
@@ -118,6 +118,7 @@ def expressions(system: Multibody, own: set[int] | None) -> Expressions:
         element.act(scene)
         add(element.name, None, element.constraints(scene))
     rates = [rate for element in system.elements for rate in element.dynamics(scene)]
+    check_held(scene, [row for _, row in rows], kinematics(scene))
     return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates))
 
 
@@ -133,36 +134,6 @@ def _own_forces(scene: Scene, joint: Joint) -> None:
         scene.potential = al.plus(scene.potential, al.times(0.5, al.times(elastic, deflection)))
         force = al.plus(force, elastic)
     scene.drive(joint, -force)
-
-
-def _check_held(scene: Scene) -> None:
-    """Bodies that nothing holds need mass, and those that joints move mass or inertia, if not their own then of what
-    they carry."""
-    bones = scene.bones
-    symbolic = bones.mass.dtype == object
-    heavy = [isinstance(m, Expr) or m > 0 for m in bones.mass] if symbolic else (bones.mass > 0).tolist()
-    entries = bones.inertia.reshape(bones.n, 9)
-    some = [any(isinstance(x, Expr) or x != 0 for x in row) for row in entries] if symbolic else entries.any(axis=1)
-    some = [a or b for a, b in zip(heavy, some, strict=True)]
-    free = set(bones.own.values())
-    parent = bones.parent.tolist()
-    for i in range(bones.n - 1, -1, -1):
-        if not some[i] or (i in free and not heavy[i]):
-            _complain(scene, i)
-        if parent[i] >= 0:
-            heavy[parent[i]] |= heavy[i]
-            some[parent[i]] |= some[i]
-
-
-def _complain(scene: Scene, link: int) -> None:
-    """About a link without mass: name the body that it carries, or that hangs on it next."""
-    bones, bodies = scene.bones, scene.system.bodies
-    body = next((b for k in range(link, bones.n) for b in bodies if bones.link_of[b.number] == k), bodies[-1])
-    why = "is free, since no joint connects it with the ground," if body.number in bones.own else "is moved by a joint,"
-    raise ModelError(
-        f"body '{body.name}' {why} but neither it nor what it carries has mass: give mass= (and inertia=), or hold it "
-        "with mb.fixed(...)"
-    )
 
 
 def _model(system: Multibody, parts: Expressions, observer: Observer, *, explicit: bool) -> EquationsOfMotion:
