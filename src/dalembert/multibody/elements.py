@@ -96,13 +96,15 @@ class Spring(Element):
     def _elastic(self, scene: Scene, elongation: Scalar) -> Scalar:
         if callable(self.stiffness):
             scene.without_potential.append(f"spring '{self.name}'")
-            return scene.apply(self.stiffness, elongation)
+            return scene.apply(f"spring '{self.name}'", self.stiffness, elongation)
         k = scene.value(self.stiffness)
         scene.potential = al.plus(scene.potential, al.times(0.5, al.times(k, elongation**2)))
         return al.times(k, elongation)
 
     def _viscous(self, scene: Scene, rate: Scalar) -> Scalar:
-        return scene.apply(self.damping, rate) if callable(self.damping) else al.times(scene.value(self.damping), rate)
+        if callable(self.damping):
+            return scene.apply(f"spring '{self.name}'", self.damping, rate)
+        return al.times(scene.value(self.damping), rate)
 
 
 @dataclass(eq=False)
@@ -117,17 +119,16 @@ class Torsion(Element):
 
     def act(self, scene: Scene) -> None:
         deflection = al.minus(scene.coordinate(self.joint), scene.value(self.rest))
-        rate = scene.rate(self.joint)
+        rate, where = scene.rate(self.joint), f"torsion '{self.name}'"
         if callable(self.stiffness):
-            scene.without_potential.append(f"torsion '{self.name}'")
-            elastic = scene.apply(self.stiffness, deflection)
+            scene.without_potential.append(where)
+            elastic = scene.apply(where, self.stiffness, deflection)
         else:
             k = scene.value(self.stiffness)
             elastic = al.times(k, deflection)
             scene.potential = al.plus(scene.potential, al.times(0.5, al.times(elastic, deflection)))
-        viscous = (
-            scene.apply(self.damping, rate) if callable(self.damping) else al.times(scene.value(self.damping), rate)
-        )
+        d = self.damping
+        viscous = scene.apply(where, d, rate) if callable(d) else al.times(scene.value(d), rate)
         force = -al.plus(elastic, viscous)
         scene.drive(self.joint, force)
         scene.reports[f"{self.name}.force"] = (force, "torque, or force, of the spring in the joint")

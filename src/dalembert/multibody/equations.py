@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.checks import shown
-from dalembert.errors import FunctionFailed, ModelError, OptionError
+from dalembert.errors import FunctionFailed, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
-from dalembert.model.expression import Expr, scalar
+from dalembert.model.expression import scalar
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
+from dalembert.multibody.holding import check_held
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.large import functions as flat_functions
 from dalembert.multibody.large import suits_kernels
@@ -131,14 +133,15 @@ def expressions(system: Multibody, own: set[int] | None, *, kernels: bool = Fals
     )  # fmt: skip
     kernels = kernels and not bones.backwards.any()  # they take Euler parameters from parent to child only
     scene = Scene(bones, symbols)
-    _check_held(scene)
+    for element in system.elements:
+        element.act(scene)
+    kernels = kernels and not symbols.untraced  # what users' Python functions return goes through graphs
     for joint in system.joints:
         if not (kernels and bones.in_tree(joint)):
             _own_forces(scene, joint)
-    for element in system.elements:
-        element.act(scene)
     rows, owners = constraints(scene)
     rates = [rate for element in system.elements for rate in element.dynamics(scene)]
+    check_held(scene, [row for _, row in rows], lambda: kinematics(scene))
     return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates), kernels)
 
 
@@ -176,36 +179,6 @@ def _own_forces(scene: Scene, joint: Joint) -> None:
         scene.potential = al.plus(scene.potential, al.times(0.5, al.times(elastic, deflection)))
         force = al.plus(force, elastic)
     scene.drive(joint, -force)
-
-
-def _check_held(scene: Scene) -> None:
-    """Bodies that nothing holds need mass, and those that joints move mass or inertia, if not their own then of what
-    they carry."""
-    bones = scene.bones
-    symbolic = bones.mass.dtype == object
-    heavy = [isinstance(m, Expr) or m > 0 for m in bones.mass] if symbolic else (bones.mass > 0).tolist()
-    entries = bones.inertia.reshape(bones.n, 9)
-    some = [any(isinstance(x, Expr) or x != 0 for x in row) for row in entries] if symbolic else entries.any(axis=1)
-    some = [a or b for a, b in zip(heavy, some, strict=True)]
-    free = set(bones.own.values())
-    parent = bones.parent.tolist()
-    for i in range(bones.n - 1, -1, -1):
-        if not some[i] or (i in free and not heavy[i]):
-            _complain(scene, i)
-        if parent[i] >= 0:
-            heavy[parent[i]] |= heavy[i]
-            some[parent[i]] |= some[i]
-
-
-def _complain(scene: Scene, link: int) -> None:
-    """About a link without mass: name the body that it carries, or that hangs on it next."""
-    bones, bodies = scene.bones, scene.system.bodies
-    body = next((b for k in range(link, bones.n) for b in bodies if bones.link_of[b.number] == k), bodies[-1])
-    why = "is free, since no joint connects it with the ground," if body.number in bones.own else "is moved by a joint,"
-    raise ModelError(
-        f"body '{body.name}' {why} but neither it nor what it carries has mass: give mass= (and inertia=), or hold it "
-        "with mb.fixed(...)"
-    )
 
 
 def graph_functions(parts: Expressions, *, explicit: bool) -> dict[str, Any]:
@@ -255,17 +228,15 @@ def _model(
 def kinematics(scene: Scene) -> ca.SX | None:
     """Z in p' = Z v; None if it is one."""
     bones = scene.bones
-    if not any(link.move in (Move.SPHERICAL, Move.FREE) for link in scene.tree.links):
+    turning = np.flatnonzero(np.isin(bones.move, (Move.SPHERICAL, Move.FREE)))
+    if not len(turning):
         return None
-    Z = ca.SX(bones.n_q, bones.n_v)
-    for i, link in enumerate(scene.tree.links):
-        row, column = int(bones.q_at[i]), int(bones.v_at[i])
-        plain = {Move.SPHERICAL: 0, Move.FREE: 3}.get(link.move, len(link.places))
-        for k in range(plain):
-            Z[row + k, column + k] = 1
-        if link.move in (Move.SPHERICAL, Move.FREE):
-            e = tuple(scene.q[row + plain : row + plain + 4])
-            Z[row + plain : row + plain + 4, column + plain : column + plain + 3] = al.sx_matrix(
-                al.euler_parameter_rates(e)
-            )
+    plain = np.array([1, 1, 1, 0, 3])[bones.move]  # coordinates whose rates are velocities
+    k = np.arange(plain.sum()) - np.repeat(np.cumsum(plain) - plain, plain)
+    rows, columns = (np.repeat(at, plain) + k for at in (bones.q_at, bones.v_at))
+    Z = ca.SX(ca.DM.triplet(rows.tolist(), columns.tolist(), ca.DM.ones(len(rows)), bones.n_q, bones.n_v))
+    for i in turning.tolist():
+        row, column = int(bones.q_at[i] + plain[i]), int(bones.v_at[i] + plain[i])
+        rates = al.euler_parameter_rates(tuple(scene.q[row : row + 4]))
+        Z[row : row + 4, column : column + 3] = al.sx_matrix(rates)
     return Z

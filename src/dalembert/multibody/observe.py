@@ -18,6 +18,7 @@ from dalembert.multibody.algebra import Matrix, Scalar, Vector
 from dalembert.multibody.closure import closure, driven, reaction
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.scene import Scene, Symbols
+from dalembert.multibody.untraced import WithPython
 
 if TYPE_CHECKING:
     from dalembert.multibody.equations import Expressions
@@ -363,6 +364,9 @@ def transplant(symbols: Symbols, expression: ca.SX, **more: ca.SX) -> Callable[[
     used = {
         name: symbol for name, symbol in own.items() if symbol.numel() and ca.depends_on(ca.densify(expression), symbol)
     }
+    inside = [one for one in symbols.untraced if ca.depends_on(ca.densify(expression), one.symbol)]
+    if inside:
+        return WithPython(own, expression, inside)
     function = ca.Function("f", list(used.values()), [expression])
 
     def evaluate(s: Namespace) -> Any:

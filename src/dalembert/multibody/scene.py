@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.checks import said, words
+from dalembert.errors import ModelError, UntraceableError
 from dalembert.kept import computed
 from dalembert.model.expression import scalar, to_sx, vector
 from dalembert.model.functions import describe
-from dalembert.model.namespace import Namespace
+from dalembert.model.namespace import Namespace, UnknownName
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import ZERO, Matrix, Scalar, Vector
 from dalembert.multibody.motion import Tree, Twist, entries, entry, matrix
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.skeleton import Skeleton
+from dalembert.multibody.untraced import Untraced, wrong_count
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Symbols:
     input_rates: dict[str, ca.SX]
     parameters: dict[str, ca.SX]
     states: tuple[str, ...]  # names of r
+    untraced: list[Untraced] = field(default_factory=list)  # functions whose values are symbols, too
 
     @property
     def everything(self) -> list[ca.SX]:
@@ -227,18 +230,28 @@ class Scene:
 
     def call(self, where: str, function: Any, count: int, motion: Motion | None = None, more: Any = None) -> Vector:
         """Values of a user's function, as many as expected."""
-        value, _ = to_sx(function(self.namespace(motion, more)))
+        namespace = self.namespace(motion, more)
+        return self._traced(where, function, count, namespace, lookup=namespace._lookup, names=namespace._names)
+
+    def apply(self, where: str, function: Any, argument: Scalar) -> Scalar:
+        """A user's function of one number."""
+        argument = ca.SX(argument)
+        return self._traced(where, function, 1, scalar(argument), argument=argument)[0]
+
+    def _traced(self, where: str, function: Any, count: int, given: Any, **reads: Any) -> Vector:
+        try:
+            value, _ = to_sx(function(given))
+        except UnknownName as unknown:
+            raise ModelError(f"{where}: {describe('function', function)}: {unknown}") from None
+        except Exception as error:  # with numbers it may work; if not, the model says so
+            reason = words(error).splitlines()[0] if isinstance(error, UntraceableError) else said(error)
+            symbol = ca.SX.sym(f"value of {where}", count)
+            self.symbols.untraced.append(Untraced(where, function, reason, symbol, **reads))
+            return tuple(symbol.elements())
         found = value.elements()
         if len(found) != count:
-            raise ModelError(
-                f"{where}: {describe('function', function)} returned {len(found)} values; {count} are needed"
-            )
+            raise ModelError(wrong_count(where, function, len(found), count))
         return tuple(found)
-
-    def apply(self, function: Any, argument: Scalar) -> Scalar:
-        """A user's function of one number."""
-        value, _ = to_sx(function(scalar(ca.SX(argument))))
-        return value
 
 
 def relative_angle(A: Motion, B: Motion) -> Scalar:

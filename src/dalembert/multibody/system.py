@@ -146,7 +146,7 @@ class Multibody(Joining, Loading, Analysing):
 
         >>> import dalembert as da
         >>> mb = da.Multibody(planar=True)
-        >>> bob = mb.body("bob", mass=mb.parameter("m", 2.0), position=(1, 0))
+        >>> bob = mb.body("bob", mass=mb.parameter("m", 2.0), inertia=0.1, position=(1, 0))
         >>> mb.equations("joint").parameters
         {'m': 2.0}
         """
