@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 COORDINATES = ("joint", "absolute", "mixed")
 FORMALISMS = ("auto", "residual", "explicit")
+REDUNDANT = ("drop", "keep")
 #: joints at a body from which on it has coordinates of its own among mixed ones
 HUB = 3
 
@@ -54,9 +55,16 @@ def equations(
     formalism: str,
     absolute: Sequence[str] | None,
     known: Mapping[str, Any] | bool | None = None,
+    redundant: str = "drop",
 ) -> EquationsOfMotion:
     """See `Multibody.equations`."""
-    for what, given, allowed in (("coordinates", coordinates, COORDINATES), ("formalism", formalism, FORMALISMS)):
+    from dalembert.multibody.redundancy import kept_rows
+
+    for what, given, allowed in (
+        ("coordinates", coordinates, COORDINATES),
+        ("formalism", formalism, FORMALISMS),
+        ("redundant", redundant, REDUNDANT),
+    ):
         if not isinstance(given, str) or given not in allowed:
             raise OptionError(f"{what}={shown(given)} must be one of {', '.join(allowed)}")
     own = own_bodies(system, coordinates, absolute)
@@ -67,7 +75,10 @@ def equations(
             f"({parts.rows[0][0]}, …); take formalism='residual'"
         )
     start = None if known is False else start_values(system, parts, coordinates, known)
-    return _model(system, parts, Observer(system, own, parts), start, explicit=formalism == "explicit")
+    kept = kept_rows(system, parts, coordinates, None if known is False else known, redundant)
+    observer = Observer(system, own, parts, kept if len(kept) < len(parts.rows) else None)
+    parts = replace(parts, rows=tuple(parts.rows[k] for k in kept), owners=tuple(parts.owners[k] for k in kept))
+    return _model(system, parts, observer, start, explicit=formalism == "explicit")
 
 
 def start_values(
