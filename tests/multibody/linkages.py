@@ -105,3 +105,42 @@ def coordinates(kind, name, q):
         x, y, z, w = Rotation.from_rotvec(q).as_quat()
         return {f"{name}.e{k}": value for k, value in enumerate((w, x, y, z))}
     return {f"{name}.{part}": value for part, value in zip(parts[kind], q, strict=True)}
+
+
+def bricard():
+    """Six links in a ring, IFToMM A04: places and axes of the joints as in `da.problems.bricard`."""
+    mb = da.Multibody(gravity=(0, -9.81, 0), name="bricard")
+    places = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], float)
+    axes = "yzxyzx"
+    thin, long = 0.1**2 / 6, (1 + 0.1**2) / 12
+    before, origin = mb.ground, np.zeros(3)
+    for k in range(5):
+        rod = places[k + 1] - places[k]
+        inertia = np.where(rod == 0, long, thin)
+        body = mb.body(f"rod{k + 1}", mass=1.0, inertia=inertia, com=rod / 2)
+        mb.revolute(f"j{k + 1}", before, body, axis=axes[k], at=places[k] - origin)
+        before, origin = body, places[k]
+    mb.revolute("j6", before, mb.ground, axis=axes[5], at=places[5] - places[4], to=places[5], cut=True)
+    return mb
+
+
+def parallelogram(*, cranks=3, offset=0.0):
+    """Equal cranks on one coupler; with an offset the pins are not in one line."""
+    mb = da.Multibody(planar=True, name="parallelogram")
+    coupler = mb.body("coupler", mass=2.0, inertia=0.5, com=(1.0, 0))
+    for k in range(cranks):
+        at = (float(k), offset * (k % 2))
+        crank = mb.body(f"crank{k}", mass=1.0, inertia=0.1, com=(0.5, 0))
+        mb.revolute(f"base{k}", mb.ground, crank, at=at)
+        mb.revolute(f"pin{k}", crank, coupler, at=(1.0, 0), to=at)
+    return mb
+
+
+def door(*, hinges=2):
+    """A leaf on hinges in one line."""
+    mb = da.Multibody(name="door")
+    leaf = mb.body("leaf", mass=20.0, inertia=(6.7, 8.2, 1.6), com=(0.5, 0.1, 1.0))
+    for k in range(hinges):
+        at = (0, 0, 0.3 + 0.7 * k)
+        mb.revolute(f"hinge{k}", mb.ground, leaf, at=at, to=at)
+    return mb

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dalembert.multibody.assembly import Assembly
+    from dalembert.multibody.redundancy import Redundancy
 
 
 class Analysing:
@@ -57,3 +58,33 @@ class Analysing:
         from dalembert.multibody.assembly import assemble
 
         return assemble(self, known, coordinates, absolute, t)
+
+    def redundancy(self, known: Mapping[str, Any] | None = None) -> Redundancy:
+        """Find constraints that depend on others, and reactions that are therefore not unique.
+
+        Constraints count as redundant if others imply them in all positions that the system can move to from the
+        assembled one. Equations of motion leave them out, unless `redundant="keep"`.
+
+        Parameters
+        ----------
+        known : mapping of str to values, optional
+            As in `assemble`.
+
+        Examples
+        --------
+        A door with two hinges:
+
+        >>> import dalembert as da
+        >>> mb = da.Multibody(gravity=(0, 0, -9.81))
+        >>> door = mb.body("door", mass=20.0, inertia=(6.7, 8.2, 1.6), com=(0.5, 0, 1))
+        >>> hinges = [mb.revolute(name, mb.ground, door, at=(0, 0, z), to=(0, 0, z))
+        ...           for name, z in (("lower", 0.3), ("upper", 1.7))]
+        >>> print(mb.redundancy())
+        multibody: 1 freedom in joints, 5 constraints of rank 0, 1 degree of freedom; 5 constraints redundant
+          loop lower, upper: upper.x, upper.y, upper.z, upper.tilt1, upper.tilt2
+          not unique in joint lower: force x, force y, force z, torque x, torque y
+          not unique in joint upper: force x, force y, force z, torque x, torque y
+        """
+        from dalembert.multibody.redundancy import redundancy
+
+        return redundancy(self, known)

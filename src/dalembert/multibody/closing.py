@@ -119,6 +119,7 @@ class Closing:
         self._rate_scale = np.array([self.size if row.length else 1.0 for row in self.rate_rows])
         self.column_scale = np.where(are_lengths(bones), self.size, 1.0)
         driving = [name for name in inputs if name in symbols.inputs]
+        self.inputs = np.array([inputs.get(name, (0.0,))[0] for name in symbols.inputs])  # of forces: zero
         self._u = np.array([inputs[name][0] for name in driving])
         self._du = np.array([inputs[name][1] for name in driving])
         u = ca.vertcat(*(symbols.inputs[name] for name in driving)) if driving else ca.SX(0, 1)

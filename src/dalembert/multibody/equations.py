@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 COORDINATES = ("joint", "absolute", "mixed")
 FORMALISMS = ("auto", "residual", "explicit")
+REDUNDANT = ("drop", "keep")
 #: joints at a body from which on it has coordinates of its own among mixed ones
 HUB = 3
 
@@ -58,9 +59,16 @@ def equations(
     formalism: str,
     absolute: Sequence[str] | None,
     known: Mapping[str, Any] | bool | None = None,
+    redundant: str = "drop",
 ) -> EquationsOfMotion:
     """See `Multibody.equations`."""
-    for what, given, allowed in (("coordinates", coordinates, COORDINATES), ("formalism", formalism, FORMALISMS)):
+    from dalembert.multibody.redundancy import kept_rows
+
+    for what, given, allowed in (
+        ("coordinates", coordinates, COORDINATES),
+        ("formalism", formalism, FORMALISMS),
+        ("redundant", redundant, REDUNDANT),
+    ):
         if not isinstance(given, str) or given not in allowed:
             raise OptionError(f"{what}={shown(given)} must be one of {', '.join(allowed)}")
     own = own_bodies(system, coordinates, absolute)
@@ -74,9 +82,11 @@ def equations(
         )
     if formalism == "auto":
         formalism = "explicit" if large and not parts.rows else "residual"
-    observer = Observer(system, own, None if large else parts)
     functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
     start = None if known is False else start_values(system, parts, coordinates, known)
+    kept = kept_rows(system, parts, coordinates, None if known is False else known, redundant)
+    observer = Observer(system, own, None if large else parts, kept if len(kept) < len(parts.rows) else None)
+    parts = replace(parts, rows=tuple(parts.rows[k] for k in kept), owners=tuple(parts.owners[k] for k in kept))
     return _model(system, parts, observer, functions, start)
 
 

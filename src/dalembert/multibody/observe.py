@@ -51,13 +51,19 @@ OF_SYSTEMS = {
 class Observer:
     """Makes expressions of results when they are asked for. It travels as the description that it belongs to."""
 
-    def __init__(self, system: Multibody, own: set[int] | None, parts: Expressions | None = None):
-        self.system, self.own = system, own
+    def __init__(
+        self,
+        system: Multibody,
+        own: set[int] | None,
+        parts: Expressions | None = None,
+        kept: tuple[int, ...] | None = None,
+    ):
+        self.system, self.own, self.kept = system, own, kept
         if parts is not None:
             self.__dict__["parts"] = parts
 
     def __reduce__(self) -> tuple:
-        return Observer, (self.system, self.own)
+        return Observer, (self.system, self.own, None, self.kept)
 
     @computed
     def parts(self) -> Expressions:
@@ -141,8 +147,18 @@ class Observer:
     # -- symbols and functions -------------------------------------------------------------------------------------
 
     @computed
+    def model_lam(self) -> ca.SX:
+        """Multipliers of the model, which may have left out redundant constraints."""
+        return ca.SX.sym("lam", len(self.parts.rows if self.kept is None else self.kept))
+
+    @computed
     def lam(self) -> ca.SX:
-        return ca.SX.sym("lam", len(self.parts.rows))
+        """Multipliers of all constraints."""
+        if self.kept is None or len(self.kept) == len(self.parts.rows):
+            return self.model_lam
+        from dalembert.multibody.redundancy import all_multipliers
+
+        return all_multipliers(self, self.kept, self.model_lam)
 
     def _function(self, value: Any, width: int) -> Callable[[Namespace], Any]:
         """A function of the namespace that returns a scalar, a vector, or a matrix."""
@@ -154,7 +170,7 @@ class Observer:
             expression, shape = ca.SX(value[2]), "scalar"
         else:
             expression, shape = ca.densify(ca.vertcat(*value[:width])), "vector"
-        inner = transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.lam)
+        inner = transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.model_lam)
         if shape == "matrix":
             from dalembert.model.expression import matrix
 

@@ -180,6 +180,7 @@ class Multibody(Joining, Loading, Analysing):
         formalism: str = "auto",
         absolute: Sequence[str] | None = None,
         known: Mapping[str, Any] | bool | None = None,
+        redundant: str = "drop",
     ) -> EquationsOfMotion:
         """The equations of motion.
 
@@ -198,10 +199,13 @@ class Multibody(Joining, Loading, Analysing):
         known : mapping of str to values, or False
             What is known of the start, see `assemble`: the model has the assembled positions and velocities as its
             start values. False leaves that out.
+        redundant : {"drop", "keep"}
+            What becomes of constraints that others imply wherever the system moves, see `redundancy`. Only `Geoms`
+            with `algebraic="svd"` integrates models that keep them.
         """
         from dalembert.multibody.equations import equations
 
-        return equations(self, coordinates, formalism, absolute, known)
+        return equations(self, coordinates, formalism, absolute, known, redundant)
 
     @classmethod
     def from_urdf(
