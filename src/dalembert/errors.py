@@ -24,6 +24,16 @@ class ModelError(DalembertError, ValueError):
         super().__init__(what + (":" + lines if lines else ""))
 
 
+class UrdfError(ModelError):
+    """A robot description (URDF) is faulty. `path` is its file or None, `line` that of the first fault or None."""
+
+    def __init__(
+        self, what: str, faults: list[str] | tuple[str, ...] = (), path: Any = None, line: int | None = None
+    ):
+        super().__init__(what, faults)
+        self.path, self.line = path, line
+
+
 class OptionError(DalembertError, ValueError):
     """An option or argument is unknown or has an impossible value."""
 
@@ -118,6 +128,10 @@ class HighIndex(UserWarning):
 
 class StepMissedTolerance(UserWarning):
     """Steps of the smallest size that the user allows were accepted although their error was too large."""
+
+
+class UrdfWarning(UserWarning):
+    """A robot description (URDF) was read although something in it is doubtful; the message names it and its line."""
 
 
 class CacheNotTrusted(UserWarning):
