@@ -16,6 +16,7 @@ from dalembert.model.expression import Expr, scalar
 from dalembert.model.outputs import LazyOutputs
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
+from dalembert.multibody.conserved import ENERGY, check_conservative
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.observe import Observer, transplant
 from dalembert.multibody.parts import Joint
@@ -48,11 +49,21 @@ class Expressions:
 
 
 @forks_wait
-def equations(system: Multibody, coordinates: str, formalism: str, absolute: Sequence[str] | None) -> EquationsOfMotion:
+def equations(
+    system: Multibody,
+    coordinates: str,
+    formalism: str,
+    absolute: Sequence[str] | None,
+    invariant: str | None = None,
+) -> EquationsOfMotion:
     """See `Multibody.equations`."""
     for what, given, known in (("coordinates", coordinates, COORDINATES), ("formalism", formalism, FORMALISMS)):
         if not isinstance(given, str) or given not in known:
             raise OptionError(f"{what}={shown(given)} must be one of {', '.join(known)}")
+    if invariant is not None:
+        if not isinstance(invariant, str) or invariant != "energy":
+            raise OptionError(f"invariant={shown(invariant)} must be 'energy' or None")
+        check_conservative(system)
     own = own_bodies(system, coordinates, absolute)
     parts = expressions(system, own)
     if formalism == "explicit" and parts.rows:
@@ -60,7 +71,8 @@ def equations(system: Multibody, coordinates: str, formalism: str, absolute: Seq
             f"formalism='explicit' is for systems without constraints, and this one has {len(parts.rows)} "
             f"({parts.rows[0][0]}, …); take formalism='residual'"
         )
-    return _model(system, parts, Observer(system, own, parts), explicit=formalism == "explicit")
+    observer = Observer(system, own, parts)
+    return _model(system, parts, observer, explicit=formalism == "explicit", energy=invariant is not None)
 
 
 def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | None) -> set[int] | None:
@@ -165,7 +177,9 @@ def _complain(scene: Scene, link: int) -> None:
     )
 
 
-def _model(system: Multibody, parts: Expressions, observer: Observer, *, explicit: bool) -> EquationsOfMotion:
+def _model(
+    system: Multibody, parts: Expressions, observer: Observer, *, explicit: bool, energy: bool = False
+) -> EquationsOfMotion:
     scene, bones = parts.scene, parts.bones
     gravity = tuple(scene.value(x) for x in system.gravity)
     if explicit:
@@ -179,6 +193,7 @@ def _model(system: Multibody, parts: Expressions, observer: Observer, *, explici
     def given(expression: ca.SX) -> Callable:
         return transplant(parts.symbols, expression)
 
+    kept = ca.SX.sym(ENERGY)
     Z = kinematics(scene)
     names = [name for name, _ in parts.rows]
     return EquationsOfMotion(
@@ -190,8 +205,12 @@ def _model(system: Multibody, parts: Expressions, observer: Observer, *, explici
         kinematics=None if Z is None else given(Z),
         dynamics=given(ca.vertcat(*parts.state_rates)) if parts.states else None,
         holonomic=given(ca.vertcat(*(row for _, row in parts.rows))) if names else None,
+        invariant=(
+            transplant(parts.symbols, ca.SX(observer._energy_total()) - kept, **{ENERGY: kept}) if energy else None
+        ),
         lam=names or None,
-        parameters={name: parameter.value for name, parameter in system.parameters.items()},
+        parameters={name: parameter.value for name, parameter in system.parameters.items()}
+        | ({ENERGY: 0.0} if energy else {}),
         inputs=system.inputs or None,
         outputs=LazyOutputs(observer.descriptions(), observer),
         name=system.name,

@@ -179,6 +179,7 @@ class Multibody(Joining, Loading):
         *,
         formalism: str = "auto",
         absolute: Sequence[str] | None = None,
+        invariant: str | None = None,
     ) -> EquationsOfMotion:
         """The equations of motion.
 
@@ -194,10 +195,13 @@ class Multibody(Joining, Loading):
             bodies; for systems without loops.
         absolute : sequence of names, optional
             For mixed coordinates.
+        invariant : "energy", optional
+            Lets the total energy be an invariant, which `Geoms` and `Odassl` keep; for systems without damping and
+            drives. Its value at the start is the parameter "energy.start" of the model.
         """
         from dalembert.multibody.equations import equations
 
-        return equations(self, coordinates, formalism, absolute)
+        return equations(self, coordinates, formalism, absolute, invariant)
 
     @classmethod
     def from_urdf(cls, source: str | Path, *, fixed_base: bool = True, gravity: Any = None, name: str | None = None):
