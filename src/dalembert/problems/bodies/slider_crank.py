@@ -24,7 +24,7 @@ BODIES = {
 }
 
 # free version: t, angle and speed of the crank
-_KNOWN: tuple = ()
+_KNOWN = ((1.0, 10.989584617133158, 10.487164471424132), (5.0, 54.7030009357545, 10.540296535443503))
 
 
 @checked
@@ -58,9 +58,9 @@ def spatial_slider_crank(
         source=(
             "exact: closed form of the kinematics"
             if driven
-            else "computed by us: one freedom in closed form, DOP853 with rtol 1e-13 and 1e-11 compared"
+            else "computed by us: energy integral of the one freedom, closed form of the kinematics, 40 and 80 panels"
         ),
-        accuracy=1e-14 if driven else 1e-11,
+        accuracy=1e-14 if driven else 1e-13,
         energy=energy,
     )
 

@@ -11,7 +11,7 @@ from dalembert.multibody.shapes import Cylinder, Plate
 from dalembert.multibody.system import Multibody
 
 from ..arguments import check_choice, check_positive, checked
-from .problem import BodiesProblem, euler_parameters, problem_of
+from .problem import BodiesProblem, JointValues, euler_parameters, problem_of
 
 LEGS = range(6)
 HEIGHT = 1.2  # m, of the platform at the start
@@ -22,8 +22,38 @@ BASE = np.stack([np.cos(_PAIRS), np.sin(_PAIRS), 0 * _PAIRS], axis=1)
 _TURNED = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
 TOP = 0.6 * np.stack([np.cos(_TURNED), np.sin(_TURNED), 0 * _TURNED], axis=1)
 
-# version with springs: t, values and rates of the joints
-_KNOWN: tuple = ()
+# version with springs: t; both angles and length of the first leg to the sixth, Euler parameters of ball1; their rates
+_KNOWN_VALUES = (
+    (
+        0.5,
+        [0.2342739529458544, -0.48849372870852936, 1.3096207584197859, -0.2673696868656097,
+         -0.49370973203953145, 1.3038281302379207, 0.30972085122419934, 0.4221338468306138,
+         1.290762505637061, 0.49360220887890466, 0.02808388987715503, 1.3645012357601998, -0.51215096785874,
+         0.0282445036197892, 1.3830600897005074, -0.33125616792406676, 0.415239409624737,
+         1.3208861032281527, 0.9508277070486345, -0.12347128271538702, 0.2827788701162803,
+         0.026788513751490054],
+        [-0.64163513638115, -0.8313941510262008, 0.09318640951063464, -0.4058972215167664,
+         -0.14897478354927174, 1.8323918443475056, -0.8336826023573779, -0.9247662652973604,
+         -0.0671164159812572, 0.9174148487026477, -0.9689942707995477, -3.561724057745339,
+         -1.7910227986453238, -0.9553340187390501, -3.2992996805132737, -0.9348642979605684,
+         -0.461636055654518, -1.280229304393891, 2.3421502197357307, -3.751695762932398,
+         0.4560415985681033],
+    ),
+    (
+        1.0,
+        [0.21631202204950425, -0.5082621818629327, 1.3426405698371844, -0.2681980417739287,
+         -0.4945557013115988, 1.3720384172683255, 0.2846365621989257, 0.38688882547392395,
+         1.312957376175193, 0.4947825842200236, -0.0007794369851955314, 1.3172053135978665,
+         -0.5437999698377679, -0.001127530769366994, 1.3496433774984407, -0.3446097135202522,
+         0.38517992346398267, 1.3113590185985122, 0.9630180738576443, -0.09491132963949767,
+         0.2510854105241349, 0.023326927605298833],
+        [-0.16208440982795733, 1.4960475922653063, 2.482433334262926, 1.4719563508778917,
+         1.8032162995150822, 3.768514264041723, -0.4607275625340535, -0.838191969749219, 3.6780185378225396,
+         1.1519081422875013, 0.33035641033530516, -1.6500321625793322, -0.6344028054163697,
+         0.3477932964951005, -2.4685296911904944, 0.8697127696814414, -0.02812038190781198,
+         1.5867888860967128, 2.00258581132355, -7.93796491166386, -0.11532045435203096],
+    ),
+)  # fmt: skip
 
 
 @checked
@@ -54,9 +84,13 @@ def stewart_platform(
         coordinates,
         title=f"Stewart's platform ({'prescribed lengths' if driven else 'legs are springs'})",
         t_end=t_end,
-        known=[(t_end, *joint_values(t_end))] if driven else _KNOWN,
-        source="exact: inverse kinematics" if driven else "computed by us",
-        accuracy=1e-13,
+        known=[(t_end, *joint_values(t_end))] if driven else [(t, _named(p), _named(v)) for t, p, v in _KNOWN_VALUES],
+        source=(
+            "exact: inverse kinematics"
+            if driven
+            else "computed by us: DOP853 on the index-1 form in joint and in mixed coordinates, rtol 1e-12 and 1e-13"
+        ),
+        accuracy=1e-14 if driven else 5e-12,
         energy=energy,
     )
 
@@ -85,6 +119,13 @@ def stewart_system(*, drive: str = "lengths") -> Multibody:
     for name, first, second, at in balls:
         mb.spherical(name, first, second, to=at, q0=q[name], v0=(0.0, 0.0, 0.0))
     return mb
+
+
+def _named(values: list[float]) -> JointValues:
+    found: dict = {"ball1": values[18:]}
+    for k in LEGS:
+        found[f"cross{k + 1}"], found[f"slide{k + 1}"] = values[3 * k : 3 * k + 2], values[3 * k + 2]
+    return found
 
 
 class PlatformPath:
