@@ -16,6 +16,7 @@ from dalembert.model import EquationsOfMotion
 from dalembert.model.expression import scalar
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
+from dalembert.multibody.conserved import ENERGY, check_conservative, energy_at
 from dalembert.multibody.holding import check_held
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.large import functions as flat_functions
@@ -60,6 +61,7 @@ def equations(
     absolute: Sequence[str] | None,
     known: Mapping[str, Any] | bool | None = None,
     redundant: str = "drop",
+    invariant: str | None = None,
 ) -> EquationsOfMotion:
     """See `Multibody.equations`."""
     from dalembert.multibody.redundancy import kept_rows
@@ -71,6 +73,10 @@ def equations(
     ):
         if not isinstance(given, str) or given not in allowed:
             raise OptionError(f"{what}={shown(given)} must be one of {', '.join(allowed)}")
+    if invariant is not None:
+        if not isinstance(invariant, str) or invariant != "energy":
+            raise OptionError(f"invariant={shown(invariant)} must be 'energy' or None")
+        check_conservative(system)
     own = own_bodies(system, coordinates, absolute)
     # matrices of absolute coordinates are sparse: nothing grows but linearly
     parts = expressions(system, own, kernels=own is not None and suits_kernels(system))
@@ -87,7 +93,15 @@ def equations(
     kept = kept_rows(system, parts, coordinates, None if known is False else known, redundant)
     observer = Observer(system, own, None if large else parts, kept if len(kept) < len(parts.rows) else None)
     parts = replace(parts, rows=tuple(parts.rows[k] for k in kept), owners=tuple(parts.owners[k] for k in kept))
+    if invariant is not None:
+        functions["invariant"] = energy_kept(observer)
     return _model(system, parts, observer, functions, start)
+
+
+def energy_kept(observer: Observer) -> Callable:
+    """The total energy less that at the start, which is a parameter."""
+    at_start = ca.SX.sym(ENERGY)
+    return transplant(observer.parts.symbols, ca.SX(observer._energy_total()) - at_start, **{ENERGY: at_start})
 
 
 def start_values(
@@ -215,6 +229,9 @@ def _model(
     start: Mapping[str, Any] | None,
 ) -> EquationsOfMotion:
     bones, names = parts.bones, [name for name, _ in parts.rows]
+    parameters = {name: parameter.value for name, parameter in system.parameters.items()}
+    if "invariant" in functions:
+        parameters[ENERGY] = 0.0 if start is None else energy_at(observer, start["p0"], start["v0"])
 
     def given(expressions: Iterable[Any]) -> Callable:
         return transplant(parts.symbols, ca.vertcat(*expressions))
@@ -226,7 +243,7 @@ def _model(
         dynamics=given(parts.state_rates) if parts.states else None,
         holonomic=given(row for _, row in parts.rows) if names else None,
         lam=names or None,
-        parameters={name: parameter.value for name, parameter in system.parameters.items()},
+        parameters=parameters,
         inputs=system.inputs or None,
         outputs=Results(observer),
         start=start,

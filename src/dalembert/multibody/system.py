@@ -181,6 +181,7 @@ class Multibody(Joining, Loading, Analysing):
         absolute: Sequence[str] | None = None,
         known: Mapping[str, Any] | bool | None = None,
         redundant: str = "drop",
+        invariant: str | None = None,
     ) -> EquationsOfMotion:
         """The equations of motion.
 
@@ -202,10 +203,13 @@ class Multibody(Joining, Loading, Analysing):
         redundant : {"drop", "keep"}
             What becomes of constraints that others imply wherever the system moves, see `redundancy`. Only `Geoms`
             with `algebraic="svd"` integrates models that keep them.
+        invariant : "energy", optional
+            Lets the total energy be an invariant, which `Geoms` and `Odassl` keep; for systems without damping and
+            drives. Its value at the start is the parameter "energy.start" of the model.
         """
         from dalembert.multibody.equations import equations
 
-        return equations(self, coordinates, formalism, absolute, known, redundant)
+        return equations(self, coordinates, formalism, absolute, known, redundant, invariant)
 
     @classmethod
     def from_urdf(
