@@ -7,6 +7,7 @@ from scipy.sparse import csc_matrix
 from trees import evaluate
 
 from dalembert.recursions import derivatives, entries
+from dalembert.recursions.entries import RETRY
 from dalembert.recursions.tree import Tree
 
 pin = pytest.importorskip("pinocchio")
@@ -41,11 +42,15 @@ def compare(twin, seed=0):
     status, rate = evaluate(entries.explicit, tree, n_v, p, v, tau)
     theirs = pin.aba(model, data, q, qv, pin.rnea(model, data, q, qv, qa))
     condition = np.linalg.cond(M)
-    if condition < 1e12:
+    if condition > 1e15:  # a hand whose fingertips have no mass: they compute without a word, we name the joint
+        assert status == RETRY
+        assert not np.isfinite(theirs).all()
+        assert twin.topology.mass[tree.failed] == 0
+    else:
         assert status == 0
-        back = twin.theirs(p, v, rate)[2]
-        assert np.abs(back - qa).max() <= max(TOLERANCE, 1e-15 * condition) * np.abs(qa).max()
-        assert np.abs(back - theirs).max() <= max(TOLERANCE, 1e-15 * condition) * np.abs(qa).max()
+        found, scale = twin.theirs(p, v, rate)[2], max(TOLERANCE, 1e-16 * condition) * np.abs(qa).max()
+        assert np.abs(found - qa).max() <= scale
+        assert np.abs(found - theirs).max() <= scale
     return tree, (p, v, a), (q, qv, qa)
 
 

@@ -45,6 +45,33 @@ def test_two_coaxial_joints_with_nothing_between():
         assert tree.failed == 1
 
 
+def test_four_hinges_at_one_point():
+    """Three of them turn the last body everywhere: about the first nothing is left."""
+    rng = np.random.default_rng(4)
+    for seed in range(20):
+        topology = random_tree(seed, 4, kinds=[REVOLUTE], shape="chain", loose=False, offset=np.zeros((4, 3)),
+                               mass=[0, 0, 0, 1.0], inertia=[[0] * 6] * 3 + [[1, 0.1, 0, 1.2, 0.2, 1.5]])  # fmt: skip
+        tree = Tree(topology)
+        status, _ = evaluate(entries.explicit, tree, 4, rng.normal(size=4), np.zeros(4))
+        assert status == RETRY
+        assert tree.failed == 0
+
+
+def test_thin_straight_chains_have_inertia():
+    """Their inertia across the joints is 10¹⁵ times that about them; the joints' is as good as without it."""
+    n = 100_000
+    chain = Topology(
+        parent=np.arange(n) - 1, kind=np.zeros(n), rotation=np.tile(np.eye(3), (n, 1, 1)), mass=np.ones(n),
+        offset=np.tile([1e-3, 0, 0], (n, 1)), com=np.tile([5e-4, 0, 0], (n, 1)), gravity=[0, -9.81, 0],
+    )  # fmt: skip
+    tree = Tree(chain)
+    status, rate = evaluate(entries.explicit, tree, n, np.zeros(n), np.zeros(n))
+    assert status == 0
+    _, missing = evaluate(entries.residual, tree, n, np.zeros(n), np.zeros(n), rate)
+    _, weight = evaluate(entries.force, tree, n, np.zeros(n), np.zeros(n))
+    assert np.abs(missing).max() < 1e-11 * np.abs(weight).max()
+
+
 def test_a_spherical_joint_of_a_point_mass_at_its_origin():
     topology = made_of([1.0], [SPHERICAL], com=[[0, 0, 0]])
     assert evaluate(entries.explicit, Tree(topology), 0, np.ones(4), np.zeros(3))[0] == RETRY

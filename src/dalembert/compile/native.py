@@ -93,15 +93,21 @@ def native_port(
             given, code = _given(draft, graph, x, block, at_zero)
             draft.add(Op.NATIVE, groups[k], code.record, *given, Base.WORK, ends[k])
         at.setdefault(k, (int(Base.WORK), int(ends[k])))
-    if found is None:
-        backend = _backend(graph, x, expression, symbols)
-        inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *symbols), expression, prefer=backend)
+    others = found.others
+    sources = {1: (Base.X, 0), 2: (Base.THETA, 0)} | {3 + k: place for k, place in at.items()}
+    if len(others):
+        rest = expression if len(others) == expression.numel() else expression[others.tolist()]
+        target = (int(Base.OUT), 0) if rest is expression else (int(Base.WORK), draft.room(len(others)))
+        backend = _backend(graph, x, rest, symbols)
+        inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *symbols), rest, prefer=backend)
         draft.keep.append(inner)
-        draft.add(Op.COPY, Base.THETA, 0, Base.WORK, extended, n_theta)
-        draft.add(Op.PORT, inner.address, Base.WORK, extended, Base.OUT, 0)
-    else:
-        sources = {1: (Base.X, 0), 2: (Base.THETA, 0)} | {3 + k: place for k, place in at.items()}
-        _gather(draft, found, sources, (int(Base.OUT), 0))
+        draft.add(Op.COPY, Base.THETA, 0, Base.WORK, extended, n_theta, 1)
+        for k, (base, offset) in at.items():
+            if (base, offset) != (Base.WORK, ends[k]):  # it went to the results at once
+                draft.add(Op.COPY, base, offset, Base.WORK, ends[k], symbols[k].numel(), 1)
+        draft.add(Op.PORT, inner.address, Base.WORK, extended, *target)
+        sources[-2] = target
+    _gather(draft, found, sources, (int(Base.OUT), 0))
     return _port(draft, x.numel(), n_theta, expression.numel())
 
 
@@ -116,7 +122,7 @@ def rest_port(graph: Graph, x: ca.SX, expression: ca.SX) -> Port:
 def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
     """A port of nothing but symbols and constants; None if `out` is anything else."""
     found = gathered([t, x, theta], out)
-    if found is None:
+    if len(found.others):
         return None
     load("dalembert.compile.plan_kernel")
     from dalembert.compile.plan_kernel import Base
@@ -128,44 +134,56 @@ def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
 
 @dataclass(frozen=True)
 class Gathered:
-    """Entries of a column: component `index` of the vector `source`, or the constant `value` where that is −1."""
+    """Entries of a column: `sign` times component `index` of the vector `source`, the constant `value` if that is −1.
+
+    A source of −2 is anything else.
+    """
 
     source: np.ndarray
     index: np.ndarray
+    sign: np.ndarray
     value: np.ndarray
 
+    @property
+    def others(self) -> np.ndarray:
+        """Which entries are anything else."""
+        return np.flatnonzero(self.source == -2)
 
-def gathered(vectors: Sequence[ca.SX], column: ca.SX) -> Gathered | None:
-    """Where the entries of a column stand in the vectors; None if they are anything but their symbols and constants."""
-    sizes = [vector.numel() for vector in vectors]
-    if not column.numel():
-        return Gathered(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+
+def gathered(vectors: Sequence[ca.SX], column: ca.SX) -> Gathered:
+    """Where the entries of a column stand in the vectors."""
+    n = column.numel()
+    if not n:
+        return Gathered(*(np.zeros(0, int),) * 2, *(np.zeros(0),) * 2)
     function = ca.Function("gather", list(vectors), [column])
-    if function.n_instructions() > 2 * column.numel() + sum(sizes):
-        return None
     # where each entry comes from shows in its value: all symbols are numbered, in two ways
-    ends = np.cumsum([0, *sizes])
-    number = np.arange(ends[-1], dtype=float)
+    ends = np.cumsum([0, *(vector.numel() for vector in vectors)])
+    number = np.arange(1.0, ends[-1] + 1)
     first, second = (
-        np.array(function(*np.split(values, ends[1:-1])), float).ravel() for values in (number, -1.0 - number)
+        np.array(function(*np.split(values, ends[1:-1])), float).ravel() for values in (number, 2 * number + 0.5)
     )
-    symbol = second == -1.0 - first
-    symbols, constants = (column[np.flatnonzero(which).tolist()] for which in (symbol, ~symbol))
-    if not (symbols.is_valid_input() and constants.is_constant()):
-        return None
-    place = np.where(symbol, first, 0).astype(np.int64)
-    source = np.searchsorted(ends, place, side="right") - 1
-    return Gathered(np.where(symbol, source, -1), np.where(symbol, place - ends[source], 0), np.where(symbol, 0, first))
+    sign, size = np.where(np.signbit(first), -1, 1), np.abs(first)
+    looks = (np.abs(second) == 2 * size + 0.5) & (size >= 1) & (size <= ends[-1]) & (size == np.floor(size))
+    # ... or so it seems: what the graph itself says is decisive
+    source, index, value = np.full(n, -2), np.zeros(n, np.int64), np.zeros(n)
+    for which, one in ((looks & (sign > 0), 1), (looks & (sign < 0), -1)):
+        where = np.flatnonzero(which)
+        if len(where) and (one * column[where.tolist()]).is_valid_input():
+            place = size[where].astype(np.int64) - 1
+            source[where] = np.searchsorted(ends, place, side="right") - 1
+            index[where] = place - ends[source[where]]
+    where = np.flatnonzero(~looks & (first == second))
+    if len(where) and column[where.tolist()].is_constant():
+        source[where], value[where] = -1, first[where]
+    return Gathered(source, index, np.where(source >= 0, sign, 1), value)
 
 
-def _run_of(found: Gathered | None, source: int, size: int) -> int | None:
+def _run_of(found: Gathered, source: int, size: int) -> int | None:
     """Where in the results all numbers of a source stand in a row, if they do and nowhere else."""
-    if found is None:
-        return None
     where = np.flatnonzero(found.source == source)
     if len(where) != size or where[-1] - where[0] != size - 1 or (found.index[where] != np.arange(size)).any():
         return None
-    return int(where[0])
+    return int(where[0]) if (found.sign[where] > 0).all() else None
 
 
 def _evaluate(
@@ -190,7 +208,7 @@ def _evaluate(
         return int(Base.WORK), room
     own = draft.room(native.size + scratch)
     draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, own)
-    draft.add(Op.COPY, Base.WORK, own, Base.WORK, room, native.size)
+    draft.add(Op.COPY, Base.WORK, own, Base.WORK, room, native.size, 1)
     return int(Base.WORK), room
 
 
@@ -230,10 +248,11 @@ def _argument(draft: _Draft, graph: Graph, x: ca.SX, arguments: ca.SX) -> tuple[
     from dalembert.compile.plan_kernel import Base, Op
 
     found = gathered([graph.t, x, graph.theta], arguments)
-    if found is not None and len(found.source) and (found.source == 1).all() and (np.diff(found.index) == 1).all():
+    of_x = len(found.source) and (found.source == 1).all() and (found.sign > 0).all()
+    if of_x and (np.diff(found.index) == 1).all():
         return int(Base.X), int(found.index[0])
     target = (int(Base.WORK), draft.room(arguments.numel()))
-    if found is not None:
+    if not len(found.others):
         _gather(draft, found, {1: (Base.X, 0), 2: (Base.THETA, 0)}, target)
         return target
     inner = compile_port(graph.t, x, graph.theta, arguments, prefer=_backend(graph, x, arguments, []))
@@ -256,7 +275,7 @@ def _gather(draft: _Draft, found: Gathered, sources: dict[int, tuple[int, int]],
     base, offset = np.full(count, int(Base.CONSTANTS)), np.zeros(count, np.int64)
     for source, (of, first) in sources.items():
         mine = found.source == source
-        base[mine], offset[mine] = int(of), first + found.index[mine]
+        base[mine], offset[mine] = int(of), first + (np.arange(mine.sum()) if source == -2 else found.index[mine])
     time, constant = found.source == 0, found.source == -1
     if time.any():
         place = draft.room(1)
@@ -267,15 +286,18 @@ def _gather(draft: _Draft, found: Gathered, sources: dict[int, tuple[int, int]],
         offset[constant] = len(draft.constants) + which
         draft.constants.extend(values.tolist())
     there = (base == target[0]) & (offset == target[1] + np.arange(count))  # native code has written these
-    breaks = np.flatnonzero((np.diff(offset) != 1) | (np.diff(base) != 0) | (np.diff(there) != 0)) + 1
+    there &= found.sign > 0
+    kinds = (np.diff(base) != 0) | (np.diff(there) != 0) | (np.diff(found.sign) != 0)
+    breaks = np.flatnonzero((np.diff(offset) != 1) | kinds) + 1
     starts = np.concatenate([[0], breaks, [count]]) if count else np.zeros(1, int)
     if len(starts) - 1 <= MOST_RUNS:
         for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
             if not there[start]:
-                draft.add(Op.COPY, base[start], offset[start], target[0], target[1] + start, stop - start)
+                sign = int(found.sign[start])
+                draft.add(Op.COPY, base[start], offset[start], target[0], target[1] + start, stop - start, sign)
         return
     for start, stop in _stretches(~there):
-        codes = base[start:stop] + 8 * offset[start:stop]
+        codes = found.sign[start:stop].astype(np.int64) * (1 + base[start:stop] + 8 * offset[start:stop])
         draft.keep.append(codes)
         draft.add(Op.GATHER, codes.ctypes.data, target[0], target[1] + start, stop - start)
 

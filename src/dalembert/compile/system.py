@@ -19,6 +19,7 @@ from dalembert.compile.ports import Port
 from dalembert.errors import StepRefused
 from dalembert.kept import Slot
 from dalembert.model import Model
+from dalembert.model.chain import triplets
 from dalembert.model.graph import External, Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.opaque import OpaqueEvaluator
@@ -163,12 +164,6 @@ def _input_port(model: Model, inputs: dict[str, TracedInput]) -> Port:
 def nonzeros(matrix: ca.SX) -> ca.SX:
     """The nonzeros of a sparse matrix as a column."""
     return ca.vec(matrix.nz[:])  # those of a row are a row
-
-
-def triplets(sparsity: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the nonzeros, in their order."""
-    columns = np.repeat(np.arange(sparsity.size2()), np.diff(sparsity.colind()))
-    return np.array(sparsity.row(), dtype=np.int64), columns.astype(np.int64)
 
 
 def _pattern_with_externals(system: System, blocks: list) -> tuple[np.ndarray, np.ndarray]:

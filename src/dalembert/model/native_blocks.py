@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.errors import ModelError
+from dalembert.kept import computed
 from dalembert.model.functions import ModelFunction
 from dalembert.model.native import APPLIED, NativeFunction, Pattern
 from dalembert.model.vocabulary import FUNCTIONS
@@ -61,10 +62,14 @@ class NativeBlock:
         k = self.kinds.index(self.kind)
         return slice(int(ends[k]), int(ends[k + 1]))
 
+    @computed
+    def _places(self) -> tuple[ca.Sparsity, np.ndarray]:
+        return sparsity(self.pattern, self.shape)
+
     def matrix(self, symbol: ca.SX) -> ca.SX:
         """The symbols in their places."""
-        pattern, order = sparsity(self.pattern, self.shape)
-        return ca.SX(pattern, symbol[order.tolist()])
+        pattern, order = self._places
+        return ca.SX(pattern, symbol if (np.diff(order) == 1).all() else symbol[order.tolist()])
 
 
 def derivative_of(what: str) -> tuple[str, str] | None:
@@ -185,7 +190,7 @@ def faulty_pattern(pattern: Pattern, shape: tuple[int, int]) -> str:
     rows, columns = pattern
     if len(rows) and (rows.min() < 0 or rows.max() >= shape[0] or columns.min() < 0 or columns.max() >= shape[1]):
         return f"has entries outside of {shape[0]}×{shape[1]}"
-    if len(np.unique(rows + columns * shape[0])) < len(rows):
+    if (np.diff(np.sort(rows + columns * shape[0])) == 0).any():
         return "has an entry twice"
     return ""
 

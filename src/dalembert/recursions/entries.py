@@ -72,7 +72,7 @@ def _forces(x, out, record, has_a, sign):
     place_loads(tree, start, applied)
     motions_and_forces(
         tree.n, tree.rows, start, x, v, a, has_a, tree.gx, tree.gy, tree.gz, wrenches_of(tree, start),
-        tree.n_applied_bodies != 0,
+        tree.n_applied_bodies != 0, False,
     )  # fmt: skip
     joint_forces(tree.n, tree.rows, start, x, v, sign, out)
     subtract_torques(tree, applied, sign, out)

@@ -24,6 +24,7 @@ from dalembert.recursions.rows import (
     SPEED,
     SPIN,
     STIFFNESS,
+    SUM,
     V_AT,
     WORK,
 )
@@ -33,8 +34,11 @@ ZERO3 = (0.0, 0.0, 0.0)
 
 
 @sweep
-def motions_and_forces(n, rows, work, q, v, a, has_a, gx, gy, gz, wrenches, has_wrenches):
-    """From the ground up: poses, velocities, accelerations, and the force that each body's own motion takes."""
+def motions_and_forces(n, rows, work, q, v, a, has_a, gx, gy, gz, wrenches, has_wrenches, keep):
+    """From the ground up: poses, velocities, accelerations, and the force that each body's own motion takes.
+
+    `keep` says whether motions are asked for afterwards.
+    """
     w, u, aw, au = ZERO3, ZERO3, ZERO3, ZERO3
     for i in range(n):
         row, own = skip(rows, i * ROW), skip(work, i * WORK)
@@ -61,12 +65,13 @@ def motions_and_forces(n, rows, work, q, v, a, has_a, gx, gy, gz, wrenches, has_
             m = sub(m, load3(wrenches, 6 * i + 3))
         store9(own, POSE_E, E)
         store3(own, POSE_R, r)
-        store3(own, SPIN, w)
-        store3(own, SPEED, u)
         store3(own, FORCE, m)
         store3(own, FORCE + 3, f)
-        store3(own, ACCELERATION, aw)
-        store3(own, ACCELERATION + 3, au)
+        if keep or whole(row, SUM) >= 0:  # children that are no neighbours will ask for them
+            store3(own, SPIN, w)
+            store3(own, SPEED, u)
+            store3(own, ACCELERATION, aw)
+            store3(own, ACCELERATION + 3, au)
 
 
 @sweep

@@ -122,7 +122,7 @@ def report(t, x, theta, out, record):
         closure_wrenches(tree, start, x, lam, wrenches)
     motions_and_forces(
         tree.n, tree.rows, start, x, v, a, True, tree.gx, tree.gy, tree.gz, wrenches,
-        tree.n_applied_bodies + tree.n_loops != 0,
+        tree.n_applied_bodies + tree.n_loops != 0, True,
     )  # fmt: skip
     joint_forces(tree.n, tree.rows, start, x, v, 1.0, missing)
     subtract_torques(tree, applied, 1.0, missing)
