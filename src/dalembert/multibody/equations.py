@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.checks import shown
 from dalembert.errors import OptionError
@@ -22,6 +23,7 @@ from dalembert.multibody.observe import Observer, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
 from dalembert.multibody.skeleton import Skeleton, skeleton
+from dalembert.multibody.untraced import try_out
 
 if TYPE_CHECKING:
     from dalembert.multibody.system import Multibody
@@ -119,6 +121,11 @@ def expressions(system: Multibody, own: set[int] | None) -> Expressions:
         add(element.name, None, element.constraints(scene))
     rates = [rate for element in system.elements for rate in element.dynamics(scene)]
     check_held(scene, [row for _, row in rows], kinematics(scene))
+    if symbols.untraced:
+        rng = np.random.default_rng(0)
+        try_out(
+            symbols.untraced, symbols.everything, lambda: [rng.uniform(0.1, 1, x.numel()) for x in symbols.everything]
+        )
     return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates))
 
 
