@@ -25,6 +25,7 @@ from dalembert.multibody.observe import Observer, Results, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
 from dalembert.multibody.skeleton import Skeleton, skeleton
+from dalembert.multibody.untraced import try_out
 
 if TYPE_CHECKING:
     from dalembert.multibody.system import Multibody
@@ -166,6 +167,11 @@ def expressions(system: Multibody, own: set[int] | None, *, kernels: bool = Fals
     rows, owners = constraints(scene)
     rates = [rate for element in system.elements for rate in element.dynamics(scene)]
     check_held(scene, [row for _, row in rows], lambda: kinematics(scene))
+    if symbols.untraced:
+        rng = np.random.default_rng(0)
+        try_out(
+            symbols.untraced, symbols.everything, lambda: [rng.uniform(0.1, 1, x.numel()) for x in symbols.everything]
+        )
     return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates), kernels)
 
 

@@ -6,13 +6,14 @@ evaluates what the user's function reads, calls it with numbers, and puts the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import said, users_arithmetic
 from dalembert.errors import ModelError, UntraceableError
 from dalembert.model.expression import to_sx
 from dalembert.model.functions import call_with_numbers, describe
@@ -50,6 +51,30 @@ class Untraced:
         expression, ndim = to_sx(self.lookup(name))
         value = read((id(self), name), expression)
         return float(value[0, 0]) if ndim == 0 else value.ravel() if ndim == 1 else value
+
+
+def try_out(untraced: Sequence[Untraced], symbols: Sequence[ca.SX], values: Callable[[], list[np.ndarray]]) -> None:
+    """Raise ModelError if a function does not work with numbers either; `values()` makes some for the symbols."""
+
+    def read(_: Any, expression: ca.SX) -> np.ndarray:
+        return np.array(ca.Function("f", list(symbols), [ca.densify(expression)]).call(list(map(ca.DM, here)))[0])
+
+    for one in untraced:
+        failure: Exception | None = None
+        for _ in range(5):
+            here = values()
+            try:
+                with users_arithmetic():
+                    one(read)
+            except ModelError:
+                raise
+            except Exception as error:
+                failure = error
+            else:
+                break
+        else:
+            hint = "" if one.reason in said(failure) else f" (with symbols: {one.reason})"
+            raise ModelError(f"{one.where}: {describe('function', one.function)}: {said(failure)}{hint}") from None
 
 
 def wrong_count(where: str, function: Callable, found: int, needed: int) -> str:
