@@ -65,6 +65,10 @@ class CannotAssemble(ModelError):
         self.values, self.assembly = values, assembly
 
 
+class NoEquilibrium(DalembertError):
+    """No position was found in which all forces balance."""
+
+
 class OptionError(DalembertError, ValueError):
     """An option or argument is unknown or has an impossible value."""
 

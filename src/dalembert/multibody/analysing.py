@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dalembert.multibody.assembly import Assembly
+    from dalembert.multibody.equilibrium import Equilibrium
+    from dalembert.multibody.inverse import JointForces
+    from dalembert.multibody.linearization import Linearization
     from dalembert.multibody.redundancy import Redundancy
 
 
@@ -88,3 +91,109 @@ class Analysing:
         from dalembert.multibody.redundancy import redundancy
 
         return redundancy(self, known)
+
+    def equilibrium(
+        self,
+        guess: Mapping[str, Any] | None = None,
+        known: Mapping[str, Any] | None = None,
+        *,
+        t: float = 0.0,
+        stable: bool = True,
+    ) -> Equilibrium:
+        """Find a position in which the system stays at rest.
+
+        Parameters
+        ----------
+        guess : mapping of str to values, optional
+            Where the search begins, by names as in `assemble`. Joints' `q0` are guesses, too.
+        known : mapping of str to values, optional
+            What is held in place; the forces that this takes are in `holding`.
+        t : float
+            At which inputs and drives are taken.
+        stable : bool
+            Whether to go on until a position is found that is not unstable. If not, the one that is found first may be
+            any, near the guess.
+
+        Examples
+        --------
+        A pendulum that is held by a spring:
+
+        >>> import dalembert as da
+        >>> mb = da.Multibody(planar=True)
+        >>> arm = mb.body("arm", mass=1.0, inertia=0.0, com=(1, 0))
+        >>> joint = mb.revolute("joint", mb.ground, arm, stiffness=9.81, q0=0.0)
+        >>> rest = mb.equilibrium()
+        >>> round(rest["joint.angle"], 6), rest.stability          # angle = -cos(angle)
+        (-0.739085, 'stable')
+        """
+        from dalembert.multibody.equilibrium import equilibrium
+
+        return equilibrium(self, guess, known, t, stable)
+
+    def linearize(
+        self,
+        p: Any = None,
+        v: Any = None,
+        t: float = 0.0,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] = (),
+        r: Any = None,
+    ) -> Linearization:
+        """Linearize about a state: x' = A x + B u, y = C x + D u, in independent coordinates.
+
+        Parameters
+        ----------
+        p, v, r : vectors, optional
+            The state in coordinates of the joints, such as that of `equilibrium` or `assemble`. Default: the assembled
+            system. Without v at rest.
+        t : float
+        inputs : sequence of str, optional
+            Names of inputs that forces read, and of joints, in which then a force is applied. Default: all inputs.
+        outputs : sequence of str
+            Names of coordinates, rates and results, such as "crank.position" or "pin.force".
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dalembert as da
+        >>> mb = da.Multibody(planar=True)
+        >>> arm = mb.body("arm", mass=1.0, inertia=0.0, com=(0, -2.0))
+        >>> joint = mb.revolute("joint", mb.ground, arm)
+        >>> linear = mb.linearize(inputs=["joint"], outputs=["arm.com"])
+        >>> linear.states, linear.outputs
+        (('joint.angle', 'joint.angle_dot'), ('arm.com[0]', 'arm.com[1]'))
+        >>> bool(np.isclose(linear.modes[0].frequency, np.sqrt(9.81 / 2) / (2 * np.pi)))
+        True
+        """
+        from dalembert.multibody.linearization import linearize
+
+        return linearize(self, p, v, t, inputs, outputs, r)
+
+    def inverse_dynamics(
+        self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuators: Sequence[str] | None = None
+    ) -> JointForces:
+        """Forces in the joints that a motion needs, besides those of gravity and of all force elements.
+
+        Parameters
+        ----------
+        q, v, a : vectors, arrays (N, n), or mappings of names to values
+            Coordinates of the joints along the tree, their rates, and the rates of these, at one or at N times.
+        t : float or array (N,)
+        actuators : sequence of str, optional
+            Joints in which forces act. Where several sets of forces cause the motion, the least one is taken. Default:
+            all joints.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> mb = da.Multibody(planar=True)
+        >>> arm = mb.body("arm", mass=2.0, inertia=0.5, com=(1.0, 0))
+        >>> joint = mb.revolute("joint", mb.ground, arm)
+        >>> forces = mb.inverse_dynamics([0.0], [0.0], [3.0])
+        >>> round(float(forces["joint"]), 9)                      # 2 · 9.81 · 1 + (0.5 + 2) · 3
+        27.12
+        """
+        from dalembert.multibody.inverse import inverse_dynamics
+
+        return inverse_dynamics(self, q, v, a, t, actuators)

@@ -178,10 +178,19 @@ def assemble(
 
 
 def assembled(
-    system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None, coordinates: str, target: Skeleton, t: float
+    system: Multibody,
+    bones: Skeleton,
+    known: Mapping[str, Any] | None,
+    coordinates: str,
+    target: Skeleton,
+    t: float,
+    start: np.ndarray | None = None,
 ) -> Assembly:
-    """The assembly in the coordinates of a skeleton; `bones` is that of joint coordinates, in numbers."""
-    solved = _Solved(system, bones, known, t)
+    """The assembly in the coordinates of a skeleton; `bones` is that of joint coordinates, in numbers.
+
+    With `start` the search begins there, and joints' own start values do not hold.
+    """
+    solved = _Solved(system, bones, known, t, start)
     p, v = solved.p, solved.v
     if target is not bones:
         p, v = in_coordinates(Poses(bones, p, v), target)
@@ -197,20 +206,33 @@ def assembled(
 class _Solved:
     """Positions and velocities of the tree of joints."""
 
-    def __init__(self, system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None, t: float):
+    def __init__(
+        self,
+        system: Multibody,
+        bones: Skeleton,
+        known: Mapping[str, Any] | None,
+        t: float,
+        start: np.ndarray | None = None,
+    ):
         self.system, self.bones = system, bones
-        self.known = gather(system, bones, known)
+        self.known = gather(system, bones, known, joints=start is None)
         inputs = drives(system, t)
         self._hold_driven(inputs)
         self.p, self.v, self.gap, self.t = self.known.p, self.known.v, 0.0, t
-        self._place_own_bodies()
+        if start is None:
+            self._place_own_bodies()
+        else:
+            held = list(self.known.held)
+            self.p = np.array(start, float)
+            self.p[held] = self.known.p[held]
         if not constrained(system, bones) and not self.known.equations and not self.known.rates:
             guessed = [b for b in system.bodies if b.position is not None or b.orientation is not None]
             if all(b.number in bones.own or bones.link_of[b.number] < 0 for b in guessed):
                 return
         self.columns = columns(bones)
         self.closing = Closing(system, bones, inputs, self.known.equations, self.known.rates)
-        self._near_the_guess()
+        if start is None:
+            self._near_the_guess()
         if self.closing.rows:
             self._close()
         if self.closing.rows or self.closing.rate_rows:

@@ -77,6 +77,16 @@ def size_of(bones: Skeleton) -> float:
     return longest if longest > 0.0 else 1.0
 
 
+def row_info(system: Multibody, name: str, joint: Joint | None, label: str) -> RowInfo:
+    """Of a constraint by its full name, "pin.lam_x"."""
+    owner = name.partition(".lam_")[0]
+    counts = joint
+    if joint is None:
+        counts = next((e.joint for e in system.elements if e.name == owner and isinstance(e, Coupling)), None)
+    sliding = label in ("drive", "coupling") and counts is not None and counts.kind.name == "prismatic"
+    return RowInfo(owner, label, label in _LENGTHS or sliding, joint)
+
+
 class Closing:
     """F(p) = 0 and C(p) v = c in tangent coordinates; lengths are measured in those of the system.
 
@@ -100,7 +110,9 @@ class Closing:
         symbols = numeric_symbols(system, bones)
         scene = self.scene = Scene(bones, symbols)
         found, owners = constraints(scene)
-        self.rows = [self._info(name, joint, label) for (name, _), (joint, label) in zip(found, owners, strict=True)]
+        self.rows = [
+            row_info(system, name, joint, label) for (name, _), (joint, label) in zip(found, owners, strict=True)
+        ]
         expressions = [row for _, row in found]
         for name, value in (equations or {}).items():
             for expression, length in rows_of(scene, name, value):
@@ -137,14 +149,6 @@ class Closing:
         self._rates = ca.Function(
             "rates", [symbols.p, u, symbols.v], [tangent(F), ca.jacobian(F, u), V, ca.jacobian(V, symbols.v)]
         )
-
-    def _info(self, name: str, joint: Joint | None, label: str) -> RowInfo:
-        owner = name.partition(".lam_")[0]
-        counts = joint
-        if joint is None:
-            counts = next((e.joint for e in self.system.elements if e.name == owner and isinstance(e, Coupling)), None)
-        sliding = label in ("drive", "coupling") and counts is not None and counts.kind.name == "prismatic"
-        return RowInfo(owner, label, label in _LENGTHS or sliding, joint)
 
     def _guess(self, scene: Scene) -> list[Any]:
         """Where bodies that joints carry are about, lengths in those of the system."""

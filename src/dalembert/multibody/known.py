@@ -47,11 +47,11 @@ class Known:
     rates: dict[str, Any] = field(default_factory=dict)  # of velocities
 
 
-def gather(system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None) -> Known:
-    """Joints' q0 and v0, and values by name, which come before these."""
+def gather(system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None, joints: bool = True) -> Known:
+    """Joints' q0 and v0 (unless `joints` is false), and values by name, which come before these."""
     found = Known(zero(bones), np.zeros(bones.n_v))
     backwards = {c.joint.number for c in bones.carriers if c.joint is not None and c.backwards}
-    for joint in system.joints:
+    for joint in system.joints if joints else ():
         if joint.q0 is not None or joint.v0 is not None:
             _of_joint(found, bones, joint, joint.number in backwards)
     if known is None:

@@ -126,15 +126,19 @@ class Observer:
 
     def __call__(self, name: str) -> Callable[[Namespace], Any]:
         """The result as a function of a model's namespace."""
+        return self._function(*self.value(name))
+
+    def value(self, name: str) -> tuple[Any, int]:
+        """The result as an expression in symbols of the description: scalar, vector or matrix, and its width."""
         head, _, part = name.partition(".")
         if name in self.scene.reports:
-            return self._function(self.scene.reports[name][0], width=self._width)
+            return self.scene.reports[name][0], self._width
         if name in OF_SYSTEMS:
-            return self._function(getattr(self, f"_{head}_{part}")(), width=self._width)
+            return getattr(self, f"_{head}_{part}")(), self._width
         joint = self._joints.get(head)
         if joint is not None:
-            return self._function(self._of_joint(joint, part), width=1 if self._flat(part) else self._width)
-        return self._function(self._of_frame(head, part), width=self._width)
+            return self._of_joint(joint, part), 1 if self._flat(part) else self._width
+        return self._of_frame(head, part), self._width
 
     @property
     def _width(self) -> int:
