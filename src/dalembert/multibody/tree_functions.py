@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import OptionError
+from dalembert.errors import ModelError, OptionError
 from dalembert.kept import computed
 from dalembert.model.native import NativeFunction
 from dalembert.multibody.pattern import (
@@ -107,6 +107,7 @@ def tree_functions(
     )  # fmt: skip
     rows, starts = load_pattern(topology, applied_velocities, applied_bodies)
     if data.explicit:
+        _check_inertia(topology)
         gives: dict[str, Any] = {"value": None}
         if data.full:
             gives["by p"] = full_pattern(topology, velocity_of_coordinate(topology))
@@ -126,6 +127,21 @@ def tree_functions(
         force = NativeFunction("dalembert.recursions.recipes:residual_force", data, gives, applied=applied)
         mass = NativeFunction("dalembert.recursions.recipes:mass_matrix", data, {"value": square}, reads=("p",))
     return {"mass": mass, "force": force, "kinematics": _kinematics(data), "holonomic": _closures(data)}
+
+
+def _check_inertia(topology: Topology) -> None:
+    """Accelerations cannot be told where a joint carries nothing."""
+    heavy = (topology.mass > 0) | (topology.inertia != 0).any(axis=1)
+    if heavy.all():
+        return
+    for i in range(topology.n - 1, -1, -1):
+        if heavy[i] and topology.parent[i] >= 0:
+            heavy[topology.parent[i]] = True
+    if not heavy.all():
+        raise ModelError(
+            "formalism='explicit' needs mass or inertia beyond every joint; give the bodies some, or take 'residual'",
+            [f"joint {i} carries nothing" for i in np.flatnonzero(~heavy)[:20]],
+        )
 
 
 def _kinematics(data: TreeData) -> NativeFunction | None:
