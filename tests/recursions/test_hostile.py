@@ -1,5 +1,7 @@
 """Trees that are no good: without inertia, without length, one body, very many bodies, far away, in many threads."""
 
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -167,3 +169,26 @@ def test_many_threads_share_a_tree():
 def test_loads_must_act_somewhere(places):
     with pytest.raises(ModelError, match="must be different numbers from 0"):
         Tree(random_tree(0, 5, kinds=[REVOLUTE]), **places)
+
+
+def test_no_bodies():
+    nothing = Topology(parent=[], kind=[], rotation=np.zeros((0, 3, 3)), offset=np.zeros((0, 3)), mass=[])
+    tree = Tree(nothing, matrices=True, inverse=True)
+    for entry in (entries.explicit, entries.residual, entries.mass, entries.kinematics_rate):
+        assert evaluate(entry, tree, 0, np.zeros(0))[0] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_slots_of_threads_that_are_gone():
+    """A process that is forked while all slots are taken has them for itself."""
+    tree = Tree(random_tree(0, 3, kinds=[REVOLUTE]))
+    tree._slots[:] = 1
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # waiting for a slot would never end
+        status = 1
+        try:
+            status = evaluate(entries.explicit, tree, 3, np.zeros(3), np.zeros(3))[0]
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
