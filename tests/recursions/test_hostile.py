@@ -11,6 +11,7 @@ from trees import assert_close, evaluate, random_state, random_tree
 from dalembert.errors import ModelError
 from dalembert.multibody.pattern import branch_pattern
 from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SPHERICAL, Topology
+from dalembert.multibody.tree_functions import tree_functions
 from dalembert.recursions import entries
 from dalembert.recursions.entries import RETRY
 from dalembert.recursions.tree import Tree
@@ -130,6 +131,22 @@ def test_the_mass_matrix_of_a_long_chain_is_refused():
     topology = random_tree(2, 100_000, kinds=[REVOLUTE], shape="chain")
     with pytest.raises(ModelError, match="explicit formalism"):
         branch_pattern(topology)
+
+
+def test_wrenches_on_every_body_of_a_long_chain():
+    """A derivative by them would be the whole way to the ground for each: nobody asks for it here."""
+    n = 20_000
+    topology = random_tree(2, n, kinds=[REVOLUTE], shape="chain", offset=np.tile([0.01, 0, 0], (n, 1)))
+    made = tree_functions(topology, "explicit", applied=lambda s: np.zeros(6 * n), applied_bodies=range(n))
+    assert set(made["force"].gives) == {"value"}
+    p, v, _ = random_state(topology, 0)
+    tree = Tree(topology, applied_bodies=range(n))
+    loads = np.random.default_rng(0).normal(size=6 * n)
+    status, rate = evaluate(entries.explicit, tree, n, p, 1e-3 * v, loads)
+    assert status == 0
+    _, missing = evaluate(entries.residual, tree, n, p, 1e-3 * v, rate, loads)
+    _, rest = evaluate(entries.force, tree, n, p, 1e-3 * v, loads)
+    assert np.abs(missing).max() < 1e-10 * np.abs(rest).max()
 
 
 def test_a_satellite_far_away():

@@ -89,7 +89,9 @@ class Tree:
         loaded = len(self.applied_bodies) or len(topology.loop_kind)  # multipliers of loops act as wrenches do
         words += _whole_lines((n_v if len(self.applied_velocities) else 0) + (6 * n if loaded else 0))
         factors_at = words
-        self.load_rows, self.load_starts = load_pattern(topology, self.applied_velocities, self.applied_bodies)
+        self.load_rows, self.load_starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        if self.pattern is not None:  # derivatives by loads may be asked for
+            self.load_rows, self.load_starts = load_pattern(topology, self.applied_velocities, self.applied_bodies)
         if inverse:
             p = self.pattern
             columns = max(len(p.rows_v), len(p.rows_q), len(self.load_rows))
