@@ -1,5 +1,7 @@
 """Trees that are no good: without inertia, without length, one body, very many bodies, far away, in many threads."""
 
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,6 +11,7 @@ from trees import assert_close, evaluate, random_state, random_tree
 from dalembert.errors import ModelError
 from dalembert.multibody.pattern import branch_pattern
 from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SPHERICAL, Topology
+from dalembert.multibody.tree_functions import tree_functions
 from dalembert.recursions import entries
 from dalembert.recursions.entries import RETRY
 from dalembert.recursions.tree import Tree
@@ -130,6 +133,22 @@ def test_the_mass_matrix_of_a_long_chain_is_refused():
         branch_pattern(topology)
 
 
+def test_wrenches_on_every_body_of_a_long_chain():
+    """A derivative by them would be the whole way to the ground for each: nobody asks for it here."""
+    n = 20_000
+    topology = random_tree(2, n, kinds=[REVOLUTE], shape="chain", offset=np.tile([0.01, 0, 0], (n, 1)))
+    made = tree_functions(topology, "explicit", applied=lambda s: np.zeros(6 * n), applied_bodies=range(n))
+    assert set(made["force"].gives) == {"value"}
+    p, v, _ = random_state(topology, 0)
+    tree = Tree(topology, applied_bodies=range(n))
+    loads = np.random.default_rng(0).normal(size=6 * n)
+    status, rate = evaluate(entries.explicit, tree, n, p, 1e-3 * v, loads)
+    assert status == 0
+    _, missing = evaluate(entries.residual, tree, n, p, 1e-3 * v, rate, loads)
+    _, rest = evaluate(entries.force, tree, n, p, 1e-3 * v, loads)
+    assert np.abs(missing).max() < 1e-10 * np.abs(rest).max()
+
+
 def test_a_satellite_far_away():
     """Matrices do not lose digits with the distance from the world's origin."""
     for seed in range(3):
@@ -167,3 +186,26 @@ def test_many_threads_share_a_tree():
 def test_loads_must_act_somewhere(places):
     with pytest.raises(ModelError, match="must be different numbers from 0"):
         Tree(random_tree(0, 5, kinds=[REVOLUTE]), **places)
+
+
+def test_no_bodies():
+    nothing = Topology(parent=[], kind=[], rotation=np.zeros((0, 3, 3)), offset=np.zeros((0, 3)), mass=[])
+    tree = Tree(nothing, matrices=True, inverse=True)
+    for entry in (entries.explicit, entries.residual, entries.mass, entries.kinematics_rate):
+        assert evaluate(entry, tree, 0, np.zeros(0))[0] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_slots_of_threads_that_are_gone():
+    """A process that is forked while all slots are taken has them for itself."""
+    tree = Tree(random_tree(0, 3, kinds=[REVOLUTE]))
+    tree._slots[:] = 1
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # waiting for a slot would never end
+        status = 1
+        try:
+            status = evaluate(entries.explicit, tree, 3, np.zeros(3), np.zeros(3))[0]
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

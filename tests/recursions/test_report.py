@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from trees import assert_close, evaluate, random_state, random_tree
 
+from dalembert.errors import ModelError
 from dalembert.multibody.topology import FREE, VELOCITIES, Topology
 from dalembert.recursions import entries
 from dalembert.recursions.report import report
+from dalembert.recursions.results import results
 from dalembert.recursions.rows import BODY_REPORT, TOTALS
 from dalembert.recursions.tree import Tree
 
@@ -131,3 +133,20 @@ def test_free_systems_keep_their_momentum():
         assert_close(derivative(later("linear")), weight.sum(0), 1e-7)
         assert_close(derivative(later("angular")), np.cross(centers, weight).sum(0), 1e-7)
         assert_close(now["force"][0], 0 * weight[0], 1e-10)
+
+
+def test_results_at_many_times(case):
+    tree, p, v, a, _, loads = case
+    flat = loads.ravel()
+    found = results(tree, np.stack([p, p]), np.stack([v, 2 * v]), np.stack([a, a]), np.stack([flat, 0 * flat]))
+    for k, one in enumerate([reported(tree, p, v, a, loads), reported(tree, p, 2 * v, a, 0 * loads)]):
+        for name, other in dict(angular_velocity="spin", momentum="linear", angular_acceleration="spin_rate").items():
+            np.testing.assert_array_equal(getattr(found, name)[k], one[other])
+        for name in ("position", "rotation", "velocity", "acceleration", "force", "moment", "kinetic", "missing"):
+            np.testing.assert_array_equal(getattr(found, name)[k], one[name])
+
+
+def test_results_ask_for_rows_of_the_right_length(case):
+    tree, p, v, a, *_ = case
+    with pytest.raises(ModelError, match="'v' has shape"):
+        results(tree, p, v[:-1], a)

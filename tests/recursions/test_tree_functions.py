@@ -8,7 +8,7 @@ from scipy.sparse import coo_matrix
 from trees import assert_close, by_differences, evaluate, random_state, random_tree
 
 import dalembert as da
-from dalembert.errors import OptionError
+from dalembert.errors import ModelError, OptionError
 from dalembert.multibody.pattern import rate_pattern, turning_joints
 from dalembert.multibody.topology import POINT, REVOLUTE, Topology
 from dalembert.multibody.tree_functions import TreeData, tree_functions
@@ -184,3 +184,11 @@ def test_no_body_of_its_own_for_plain_coordinates():
 def test_unknown_formalism():
     with pytest.raises(OptionError, match="'residual' or 'explicit'"):
         tree_functions(random_tree(0, 2), "lagrange")
+
+
+def test_a_joint_that_carries_nothing_is_named():
+    chain = random_tree(0, 4, kinds=[REVOLUTE], shape="chain", mass=[1, 1, 0, 0], inertia=np.zeros((4, 6)))
+    with pytest.raises(ModelError, match="joint 2 carries nothing"):
+        tree_functions(chain, "explicit")
+    held = random_tree(0, 4, kinds=[REVOLUTE], shape="chain", mass=[0, 0, 0, 1], inertia=np.zeros((4, 6)))
+    assert tree_functions(held, "explicit")["kinematics"] is None

@@ -128,6 +128,7 @@ def load_pattern(
     Loads are forces along some velocities, then wrenches on some bodies, six numbers each.
     """
     parents, _ = dof_parents(topology)
+    entries = len(velocities)
     last = topology.v_at + VELOCITIES[topology.kind] - 1
     rows, counts = [np.array(velocities, np.int64).reshape(-1)], [np.ones(len(velocities), np.int64)]
     for body in bodies:
@@ -135,6 +136,12 @@ def load_pattern(
         while j >= 0:
             way.append(j)
             j = int(parents[j])
+        entries += 6 * len(way)
+        if entries > MOST_ENTRIES:
+            raise ModelError(
+                f"wrenches on {len(bodies)} bodies act on more than {MOST_ENTRIES} entries of the derivative: take the "
+                "explicit formalism, which needs none, or absolute coordinates"
+            )
         rows += [np.array(way)] * 6
         counts.append(np.full(6, len(way)))
     return np.concatenate(rows), np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import OptionError
+from dalembert.errors import ModelError, OptionError
 from dalembert.kept import computed
 from dalembert.model.native import NativeFunction
 from dalembert.multibody.pattern import (
@@ -105,14 +105,15 @@ def tree_functions(
         topology=topology, applied_velocities=tuple(map(int, applied_velocities)),
         applied_bodies=tuple(map(int, applied_bodies)), explicit=formalism == "explicit",
     )  # fmt: skip
-    rows, starts = load_pattern(topology, applied_velocities, applied_bodies)
+    loaded = bool(data.applied_velocities or data.applied_bodies)
     if data.explicit:
+        _check_inertia(topology)
         gives: dict[str, Any] = {"value": None}
         if data.full:
             gives["by p"] = full_pattern(topology, velocity_of_coordinate(topology))
             gives["by v"] = full_pattern(topology, np.arange(topology.n_v))
-            if len(rows):
-                gives["by applied"] = full_pattern(topology, rows[starts[:-1]])
+            if loaded:
+                gives["by applied"] = full_pattern(topology, _loaded(data))
         force = NativeFunction("dalembert.recursions.recipes:explicit_force", data, gives, applied=applied)
         mass: Any = np.ones(topology.n_v)
     else:
@@ -120,12 +121,34 @@ def tree_functions(
         by_p = (data.pattern.rows_q, data.pattern.columns_q)
         gives = {"value": None, "by p": by_p, "by v": square, "with a": None}
         gives |= {"with a by p": by_p, "with a by v": square, "with a by a": square}
-        if len(rows):
+        if loaded:
+            rows, starts = load_pattern(topology, data.applied_velocities, data.applied_bodies)
             loads = (rows, np.repeat(np.arange(len(starts) - 1), np.diff(starts)))
             gives |= {"by applied": loads, "with a by applied": loads}
         force = NativeFunction("dalembert.recursions.recipes:residual_force", data, gives, applied=applied)
         mass = NativeFunction("dalembert.recursions.recipes:mass_matrix", data, {"value": square}, reads=("p",))
     return {"mass": mass, "force": force, "kinematics": _kinematics(data), "holonomic": _closures(data)}
+
+
+def _loaded(data: TreeData) -> np.ndarray:
+    """For each load a velocity in its tree."""
+    bodies = data.topology.v_at[np.array(data.applied_bodies, np.int64)]
+    return np.concatenate([np.array(data.applied_velocities, np.int64), np.repeat(bodies, 6)])
+
+
+def _check_inertia(topology: Topology) -> None:
+    """Accelerations cannot be told where a joint carries nothing."""
+    heavy = (topology.mass > 0) | (topology.inertia != 0).any(axis=1)
+    if heavy.all():
+        return
+    for i in range(topology.n - 1, -1, -1):
+        if heavy[i] and topology.parent[i] >= 0:
+            heavy[topology.parent[i]] = True
+    if not heavy.all():
+        raise ModelError(
+            "formalism='explicit' needs mass or inertia beyond every joint; give the bodies some, or take 'residual'",
+            [f"joint {i} carries nothing" for i in np.flatnonzero(~heavy)[:20]],
+        )
 
 
 def _kinematics(data: TreeData) -> NativeFunction | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,6 +21,18 @@ from dalembert.multibody.pattern import (
 from dalembert.multibody.topology import VELOCITIES, Topology
 from dalembert.recursions import rows
 from dalembert.recursions.words import SLOTS
+
+_alive: weakref.WeakSet[Tree] = weakref.WeakSet()
+
+
+def _free_slots() -> None:
+    """In a forked process, whose only thread is in no kernel: slots of other threads would never be given back."""
+    for tree in _alive:
+        tree._slots[:] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_slots)
 
 
 class Tree:
@@ -75,7 +89,9 @@ class Tree:
         loaded = len(self.applied_bodies) or len(topology.loop_kind)  # multipliers of loops act as wrenches do
         words += _whole_lines((n_v if len(self.applied_velocities) else 0) + (6 * n if loaded else 0))
         factors_at = words
-        self.load_rows, self.load_starts = load_pattern(topology, self.applied_velocities, self.applied_bodies)
+        self.load_rows, self.load_starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        if self.pattern is not None:  # derivatives by loads may be asked for
+            self.load_rows, self.load_starts = load_pattern(topology, self.applied_velocities, self.applied_bodies)
         if inverse:
             p = self.pattern
             columns = max(len(p.rows_v), len(p.rows_q), len(self.load_rows))
@@ -104,6 +120,7 @@ class Tree:
             )
         if inverse:
             self._refer(self._whole_trees())
+        _alive.add(self)
 
     def _whole_trees(self) -> dict[str, np.ndarray]:
         """Degrees of freedom by whole trees, and the tree of each column of a derivative."""
