@@ -58,7 +58,7 @@ def equations(
     redundant: str = "drop",
 ) -> EquationsOfMotion:
     """See `Multibody.equations`."""
-    from dalembert.multibody.redundancy import kept_rows
+    from dalembert.multibody.redundancy import select
 
     for what, given, allowed in (
         ("coordinates", coordinates, COORDINATES),
@@ -75,9 +75,12 @@ def equations(
             f"({parts.rows[0][0]}, …); take formalism='residual'"
         )
     start = None if known is False else start_values(system, parts, coordinates, known)
-    kept = kept_rows(system, parts, coordinates, None if known is False else known, redundant)
-    observer = Observer(system, own, parts, kept if len(kept) < len(parts.rows) else None)
-    parts = replace(parts, rows=tuple(parts.rows[k] for k in kept), owners=tuple(parts.owners[k] for k in kept))
+    chosen = select(system, parts, coordinates, known, redundant)
+    if chosen.axes:
+        parts = expressions(system, own, chosen.axes)
+    observer = Observer(system, own, parts, chosen)
+    rows, owners = ([of[k] for k in chosen.kept] for of in (parts.rows, parts.owners))
+    parts = replace(parts, rows=tuple(rows), owners=tuple(owners))
     return _model(system, parts, observer, start, explicit=formalism == "explicit")
 
 
@@ -117,7 +120,7 @@ def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | No
     return {number for number, joints in count.items() if number >= 0 and joints >= HUB}
 
 
-def expressions(system: Multibody, own: set[int] | None) -> Expressions:
+def expressions(system: Multibody, own: set[int] | None, axes: Mapping[int, str] | None = None) -> Expressions:
     """Kinematics, forces and constraints of a system in the coordinates that follow from `own`."""
     parameters = {name: ca.SX.sym(name) for name in system.parameters}
     bones = skeleton(system, own, {name: scalar(symbol) for name, symbol in parameters.items()})
@@ -129,7 +132,7 @@ def expressions(system: Multibody, own: set[int] | None) -> Expressions:
         ca.SX.sym("r", len(states)), ca.SX(0, 1), {name: ca.SX.sym(name) for name in system.inputs},
         {name: ca.SX.sym(f"{name}_dot") for name in system.inputs}, parameters, tuple(states),
     )  # fmt: skip
-    scene = Scene(bones, symbols)
+    scene = Scene(bones, symbols, axes)
     _check_held(scene)
     for joint in system.joints:
         _own_forces(scene, joint)

@@ -58,10 +58,12 @@ class Motion:
 class Scene:
     """The tree with velocities, and the forces that elements put in."""
 
-    def __init__(self, bones: Skeleton, symbols: Symbols):
+    def __init__(self, bones: Skeleton, symbols: Symbols, closing_axes: Mapping[int, str] | None = None):
         self.bones, self.symbols = bones, symbols
         self.system = bones.system
         self.planar = bones.system.planar
+        #: of joints whose points are held together in axes of the "first" or "second" body, not of the world
+        self.closing_axes: Mapping[int, str] = closing_axes or {}
         self.q, self.v = symbols.p.elements(), symbols.v.elements()
         self.tree = Tree(bones, self.q)
         self.twists = self.tree.velocities(self.v)
