@@ -104,11 +104,12 @@ class Closing:
         inputs: Mapping[str, tuple[float, float, float]],
         equations: Mapping[str, Any] | None = None,
         rates: Mapping[str, Any] | None = None,
+        axes: Mapping[int, str] | None = None,
     ):
         self.system, self.bones = system, bones
         self.size = size_of(bones)
         symbols = numeric_symbols(system, bones)
-        scene = self.scene = Scene(bones, symbols)
+        scene = self.scene = Scene(bones, symbols, axes)
         found, owners = constraints(scene)
         self.rows = [
             row_info(system, name, joint, label) for (name, _), (joint, label) in zip(found, owners, strict=True)

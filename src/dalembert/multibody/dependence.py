@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 RANK = 1e-9
 #: a row with less than this share in dependent directions is independent
 _SHARE = 1e-6
+#: dependent directions that change by less than this are the same everywhere; joints that are tried for that
+_STEADY, _MOST_JOINTS = 1e-6, 20
 #: positions looked at; of large systems fewer
-_POSITIONS, _FEW = 12, 3
+_POSITIONS, _FEW = 24, 3
 #: sets of rows that are compared at most
 _MOST_SETS = 5000
 
@@ -56,6 +58,8 @@ class Dependence:
     positions: tuple[np.ndarray, ...]
     rank: int
     groups: tuple[Group, ...]
+    change: float = 0.0  # of the dependent directions from position to position
+    axes: dict[int, str] = field(default_factory=dict)  # in which joints are closed, if not in those of the world
 
     @property
     def dropped(self) -> tuple[int, ...]:
@@ -87,9 +91,9 @@ def dependence(
 def in_other_coordinates(there: Dependence, target: Skeleton) -> Dependence:
     """The same question asked of the constraints in other coordinates, at the same positions."""
     system, bones = there.closing.system, there.closing.bones
-    closing = Closing(system, target, drives(system, there.assembly.t))
+    closing = Closing(system, target, drives(system, there.assembly.t), axes=there.axes)
     points = tuple(in_coordinates(Poses(bones, p), target)[0] for p in there.positions)
-    return _judge(closing, there.assembly, points)
+    return replace(_judge(closing, there.assembly, points), axes=there.axes)
 
 
 def _found(closing: Closing, assembly: Assembly, p: np.ndarray) -> Dependence:
@@ -97,7 +101,30 @@ def _found(closing: Closing, assembly: Assembly, p: np.ndarray) -> Dependence:
     first = _judge(closing, assembly, (p,))
     if not first.groups:
         return first
-    return _judge(closing, assembly, _positions(closing, p))
+    found = _judge(closing, assembly, _positions(closing, p))
+    return found if found.change < _STEADY or closing.sparse else _in_better_axes(found)
+
+
+def _in_better_axes(found: Dependence) -> Dependence:
+    """Close joints along and across bodies that turn, if rows then depend on each other in a more steady way.
+
+    Where this does not change with the position at all, no position can be missed in which a row is needed.
+    """
+    system, bones, t = found.closing.system, found.closing.bones, found.assembly.t
+    changing = {k for group in found.groups for k in group.rows}
+    labels = {(row.joint, row.label) for k, row in enumerate(found.closing.rows) if k in changing}
+    joints = [joint for joint in bones.cut if labels & {(joint, "x"), (joint, "y")}][:_MOST_JOINTS]
+    choices = [dict.fromkeys((joint.number for joint in joints), which) for which in ("first", "second")]
+    choices += [{joint.number: which} for joint in joints for which in ("first", "second")]
+    for choice in choices:
+        axes = found.axes | choice
+        closing = Closing(system, bones, drives(system, t), axes=axes)
+        other = replace(_judge(closing, found.assembly, found.positions), axes=axes)
+        if other.rank == found.rank and other.change < 0.9 * found.change:
+            found = other
+        if found.change < _STEADY:
+            break
+    return found
 
 
 def _matrix(closing: Closing, p: np.ndarray) -> np.ndarray:
@@ -155,7 +182,8 @@ def _judge(closing: Closing, assembly: Assembly, points: tuple[np.ndarray, ...])
         allowed = [k for k, row in enumerate(rows) if closing.rows[row].label != "drive"]
         chosen, margin = _choose(parts, allowed)
         groups.append(Group(tuple(rows.tolist()), tuple(int(rows[k]) for k in chosen), margin))
-    return Dependence(closing, assembly, points, rank, tuple(groups))
+    change = max(float(np.abs(P - projectors[0]).max(initial=0.0)) for P in projectors)
+    return Dependence(closing, assembly, points, rank, tuple(groups), change)
 
 
 def _groups(shares: np.ndarray) -> list[np.ndarray]:

@@ -65,7 +65,7 @@ def equations(
     invariant: str | None = None,
 ) -> EquationsOfMotion:
     """See `Multibody.equations`."""
-    from dalembert.multibody.redundancy import kept_rows
+    from dalembert.multibody.redundancy import select
 
     for what, given, allowed in (
         ("coordinates", coordinates, COORDINATES),
@@ -89,11 +89,14 @@ def equations(
         )
     if formalism == "auto":
         formalism = "explicit" if large and not parts.rows else "residual"
-    functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
     start = None if known is False else start_values(system, parts, coordinates, known)
-    kept = kept_rows(system, parts, coordinates, None if known is False else known, redundant)
-    observer = Observer(system, own, None if large else parts, kept if len(kept) < len(parts.rows) else None)
-    parts = replace(parts, rows=tuple(parts.rows[k] for k in kept), owners=tuple(parts.owners[k] for k in kept))
+    chosen = select(system, parts, coordinates, known, redundant)
+    if chosen.axes:
+        parts = expressions(system, own, chosen.axes, kernels=large)
+    functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
+    observer = Observer(system, own, None if large else parts, chosen)
+    rows, owners = ([of[k] for k in chosen.kept] for of in (parts.rows, parts.owners))
+    parts = replace(parts, rows=tuple(rows), owners=tuple(owners))
     if invariant is not None:
         functions["invariant"] = energy_kept(observer)
     return _model(system, parts, observer, functions, start)
@@ -141,7 +144,9 @@ def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | No
     return {number for number, joints in count.items() if number >= 0 and joints >= HUB}
 
 
-def expressions(system: Multibody, own: set[int] | None, *, kernels: bool = False) -> Expressions:
+def expressions(
+    system: Multibody, own: set[int] | None, axes: Mapping[int, str] | None = None, *, kernels: bool = False
+) -> Expressions:
     """Kinematics, forces and constraints of a system in the coordinates that follow from `own`.
 
     If `kernels` are to compute the motion, and can, springs and dampers that belong to joints of the tree are left out.
@@ -157,7 +162,7 @@ def expressions(system: Multibody, own: set[int] | None, *, kernels: bool = Fals
         {name: ca.SX.sym(f"{name}_dot") for name in system.inputs}, parameters, tuple(states),
     )  # fmt: skip
     kernels = kernels and not bones.backwards.any()  # they take Euler parameters from parent to child only
-    scene = Scene(bones, symbols)
+    scene = Scene(bones, symbols, axes)
     for element in system.elements:
         element.act(scene)
     kernels = kernels and not symbols.untraced  # what users' Python functions return goes through graphs

@@ -22,6 +22,7 @@ from dalembert.multibody.untraced import WithPython
 
 if TYPE_CHECKING:
     from dalembert.multibody.equations import Expressions
+    from dalembert.multibody.redundancy import Selection
     from dalembert.multibody.system import Multibody
 
 #: of bodies and of frames that were given a name
@@ -56,20 +57,20 @@ class Observer:
         system: Multibody,
         own: set[int] | None,
         parts: Expressions | None = None,
-        kept: tuple[int, ...] | None = None,
+        chosen: Selection | None = None,
     ):
-        self.system, self.own, self.kept = system, own, kept
+        self.system, self.own, self.chosen = system, own, chosen
         if parts is not None:
             self.__dict__["parts"] = parts
 
     def __reduce__(self) -> tuple:
-        return Observer, (self.system, self.own, None, self.kept)
+        return Observer, (self.system, self.own, None, self.chosen)
 
     @computed
     def parts(self) -> Expressions:
         from dalembert.multibody.equations import expressions
 
-        return expressions(self.system, self.own)
+        return expressions(self.system, self.own, None if self.chosen is None else self.chosen.axes)
 
     @property
     def scene(self) -> Scene:
@@ -153,16 +154,16 @@ class Observer:
     @computed
     def model_lam(self) -> ca.SX:
         """Multipliers of the model, which may have left out redundant constraints."""
-        return ca.SX.sym("lam", len(self.parts.rows if self.kept is None else self.kept))
+        return ca.SX.sym("lam", len(self.parts.rows if self.chosen is None else self.chosen.kept))
 
     @computed
     def lam(self) -> ca.SX:
         """Multipliers of all constraints."""
-        if self.kept is None or len(self.kept) == len(self.parts.rows):
+        if self.chosen is None or not self.chosen.dependent:
             return self.model_lam
         from dalembert.multibody.redundancy import all_multipliers
 
-        return all_multipliers(self, self.kept, self.model_lam)
+        return all_multipliers(self, self.chosen, self.model_lam)
 
     def _function(self, value: Any, width: int) -> Callable[[Namespace], Any]:
         """A function of the namespace that returns a scalar, a vector, or a matrix."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.errors import CannotAssemble, FunctionFailed, ModelError
 from dalembert.locks import forks_wait
 from dalembert.multibody import algebra as al
 from dalembert.multibody.assembly import loop_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dalembert.multibody.system import Multibody
 
 #: below this margin rows that are left out count as needed in some positions
-NEEDED = 1e-3
+NEEDED = 0.1
 #: components of a reaction that change by less than this part of the others are unique
 _UNIQUE = 1e-7
 
@@ -99,7 +99,7 @@ class Redundancy:
         for loop in self.loops:
             lines.append(f"  loop {', '.join(loop.joints)}: {', '.join(loop.redundant) or 'none can be left out'}")
             if loop.margin < NEEDED:
-                lines.append("    (there are positions in which they are needed)")
+                lines.append("    (there may be positions in which they are needed)")
         for joint, parts in self.not_unique.items():
             lines.append(f"  not unique in joint {joint}: {', '.join(parts)}")
         if self.driven_twice:
@@ -150,35 +150,47 @@ def _loop(bones: Any, joint: Joint) -> list[str]:
 # -- equations of motion -------------------------------------------------------------------------------------------
 
 
-def kept_rows(system: Multibody, parts: Expressions, coordinates: str, known: Any, redundant: str) -> tuple[int, ...]:
-    """Numbers of the constraints that a model has: those that depend on nothing go, and with "drop" all redundant."""
-    every = range(len(parts.rows))
+@dataclass(frozen=True)
+class Selection:
+    """Constraints of a description by number: those that a model has, and those that follow from the others."""
+
+    kept: tuple[int, ...]
+    dependent: tuple[int, ...] = ()
+    axes: Mapping[int, str] | None = None  # in which joints are to be closed, see `Scene`
+
+
+def select(system: Multibody, parts: Expressions, coordinates: str, known: Any, redundant: str) -> Selection:
+    """Constraints that depend on no position go, and with "drop" all redundant ones."""
+    every = tuple(range(len(parts.rows)))
     if not every:
-        return ()
+        return Selection(())
     constant = {k for k in every if _constant(parts, k)}
-    if redundant == "keep":
-        return tuple(k for k in every if k not in constant)
-    plain = coordinates == "joint" and not system.parameters
-    found = dependence(system, parts.bones if plain else skeleton(system, ()), known)
+    found = _dependence(system, parts, coordinates, known)
     if found is None or not found.groups:
-        return tuple(k for k in every if k not in constant)
-    if found.driven_twice:
+        return Selection(tuple(k for k in every if k not in constant), tuple(sorted(constant)))
+    if found.driven_twice and redundant == "drop":
         raise ModelError(
             f"the drive{'' if len(found.driven_twice) == 1 else 's'} of {', '.join(found.driven_twice)} prescribe what "
             "other constraints prescribe already: leave out one of them"
         )
-    if coordinates != "joint":
-        there = {
-            (name.partition(".lam_")[0], label) for (name, _), (_, label) in zip(parts.rows, parts.owners, strict=True)
-        }
-        if not found.names <= there:  # a joint is in this tree and not in that one
-            found = in_other_coordinates(found, parts.bones if not system.parameters else _numbers(system, parts))
-    dropped = found.names
-    return tuple(
-        k
-        for k, ((name, _), (_, label)) in enumerate(zip(parts.rows, parts.owners, strict=True))
-        if (name.partition(".lam_")[0], label) not in dropped and k not in constant
-    )
+    names = [
+        (name.partition(".lam_")[0], label) for (name, _), (_, label) in zip(parts.rows, parts.owners, strict=True)
+    ]
+    if not found.names <= set(names):  # a joint is in this tree and not in that one
+        found = in_other_coordinates(found, parts.bones if not system.parameters else _numbers(system, parts))
+    dependent = {k for k in every if names[k] in found.names} | constant
+    gone = constant if redundant == "keep" else dependent
+    return Selection(tuple(k for k in every if k not in gone), tuple(sorted(dependent)), found.axes)
+
+
+def _dependence(system: Multibody, parts: Expressions, coordinates: str, known: Any) -> Dependence | None:
+    plain = coordinates == "joint" and not system.parameters
+    try:
+        return dependence(system, parts.bones if plain else skeleton(system, ()), known or None)
+    except (CannotAssemble, FunctionFailed):
+        if known is False:  # where it cannot be assembled nothing is known
+            return None
+        raise
 
 
 def _numbers(system: Multibody, parts: Expressions) -> Any:
@@ -198,29 +210,28 @@ def _constant(parts: Expressions, k: int) -> bool:
 # -- multipliers of all constraints --------------------------------------------------------------------------------
 
 
-def all_multipliers(observer: Observer, kept: tuple[int, ...], lam: ca.SX) -> ca.SX:
-    """Multipliers of all constraints from those of the kept ones, such that forces and torques in all joints are least.
+def all_multipliers(observer: Observer, chosen: Selection, lam: ca.SX) -> ca.SX:
+    """Multipliers of all constraints from those of the model, such that forces and torques in all joints are least.
 
-    With rows d left out, g_d = B g_k, every λ = (λ_k − Bᵀ c, c) exerts the same forces on the system. Of these, c makes
-    the sum of squares of reactions in the joints least, torques being divided by the system's length.
+    With dependent rows g_d = B g_k, every (λ_k − Bᵀ c, λ_d + c) exerts the same forces on the system as λ does. Of
+    these, c makes the sum of squares of reactions in the joints least, torques being divided by the system's length.
     """
     parts = observer.parts
-    every = range(len(parts.rows))
-    dropped = [k for k in every if k not in set(kept)]
+    dependent = list(chosen.dependent)
     whole = ca.SX.zeros(len(parts.rows))
-    whole[list(kept)] = lam
-    if not dropped:
+    whole[list(chosen.kept)] = lam
+    if not dependent:
         return whole
     rows = ca.vertcat(*(ca.SX(row) for _, row in parts.rows))
     G = ca.jacobian(rows, parts.symbols.p)
     Z = kinematics(parts.scene)
     G = G if Z is None else ca.mtimes(G, Z)
-    T = ca.SX(len(parts.rows), len(dropped))
-    for column, k in enumerate(dropped):
+    T = ca.SX(len(parts.rows), len(dependent))
+    for column, k in enumerate(dependent):
         T[k, column] = 1
-    involved = _connected(G, list(kept), dropped)
+    involved = _connected(G, [k for k in range(len(parts.rows)) if k not in set(dependent)], dependent)
     if involved:
-        G_k, G_d = G[involved, :], G[dropped, :]
+        G_k, G_d = G[involved, :], G[dependent, :]
         B = ca.solve(ca.mtimes(G_k, G_k.T), ca.mtimes(G_k, G_d.T))  # transposed
         T[involved, :] = -ca.densify(B)
     symbols = ca.SX.sym("all", len(parts.rows))
@@ -232,10 +243,10 @@ def all_multipliers(observer: Observer, kept: tuple[int, ...], lam: ca.SX) -> ca
     return whole + ca.mtimes(T, c)
 
 
-def _connected(G: ca.SX, kept: list[int], dropped: list[int]) -> list[int]:
-    """Kept rows that share velocities with the dropped ones, directly or by way of others."""
+def _connected(G: ca.SX, kept: list[int], dependent: list[int]) -> list[int]:
+    """Rows that share velocities with the dependent ones, directly or by way of others."""
     pattern = np.array(ca.DM(G.sparsity(), 1.0).full(), bool)
-    reached = pattern[dropped].any(axis=0)
+    reached = pattern[dependent].any(axis=0)
     found: list[int] = []
     while True:
         new = [k for k in kept if k not in found and (pattern[k] & reached).any()]
@@ -270,7 +281,7 @@ _COMPONENTS = ("force x", "force y", "force z", "torque x", "torque y", "torque 
 
 def _not_unique(system: Multibody, found: Dependence) -> dict[str, tuple[str, ...]]:
     """Components of reactions that change where multipliers do nothing to the system, at any of the positions."""
-    parts = expressions(system, set())
+    parts = expressions(system, set(), found.axes)
     observer = Observer(system, set(), parts)
     symbols = ca.SX.sym("all", len(parts.rows))
     by = ca.jacobian(_reactions(observer, symbols), symbols)

@@ -64,10 +64,12 @@ class Motion:
 class Scene:
     """The tree with velocities, and the forces that elements put in."""
 
-    def __init__(self, bones: Skeleton, symbols: Symbols):
+    def __init__(self, bones: Skeleton, symbols: Symbols, closing_axes: Mapping[int, str] | None = None):
         self.bones, self.symbols = bones, symbols
         self.system = bones.system
         self.planar = bones.system.planar
+        #: of joints whose points are held together in axes of the "first" or "second" body, not of the world
+        self.closing_axes: Mapping[int, str] = closing_axes or {}
         self.forces: dict[int, list[tuple[Vector, Vector]]] = {}
         self.joint_forces: list[Scalar] = [0.0] * bones.n_v
         self.potential: Scalar = 0.0  # of elements
