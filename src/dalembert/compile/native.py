@@ -8,7 +8,7 @@ embed the plan's address.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.compile import jit
 from dalembert.compile.emit import STACK
+from dalembert.compile.gather import Gathered, gathered, run_of, stretches
 from dalembert.compile.graph import compile_port
 from dalembert.compile.kernel import address_of, load
 from dalembert.compile.memory import Memory
@@ -67,56 +68,72 @@ class _Draft:
         self.steps.append([int(word) for word in words])
 
 
-def native_port(
-    graph: Graph, x: ca.SX, expression: ca.SX, blocks: Sequence[External], at_zero: ca.SX | None = None
-) -> Port:
-    """A port of (t, x, θ) for a dense column that contains these blocks of native functions.
+def native_port(graph: Graph, x: ca.SX, expression: ca.SX, at_zero: ca.SX | None = None) -> Port | None:
+    """A port of (t, x, θ) for a dense column of a model with native functions; None if it needs functions in Python.
 
     Native functions get zeros for the symbols `at_zero`.
     """
+    known = list(graph.externals.values())
+    found = gathered([graph.t, x, graph.theta, *(block.symbol for block in known)], expression)
+    others = found.others
+    rest = expression if len(others) == expression.numel() else expression[others.tolist()]
+    in_rest = [len(others) > 0 and ca.depends_on(rest, block.symbol) for block in known]
+    used = [k for k in range(len(known)) if in_rest[k] or (found.source == 3 + k).any()]
+    if any(known[k].native is None for k in used):
+        return None
     load("dalembert.compile.plan_kernel")
     from dalembert.compile.plan_kernel import Base, Op
 
     draft = _Draft()
-    n_theta = graph.theta.numel()
-    blocks, groups = _in_groups(graph, blocks)
-    symbols = [block.symbol for block in blocks]
-    found = gathered([graph.t, x, graph.theta, *symbols], expression)
-    extended = draft.room(n_theta + sum(symbol.numel() for symbol in symbols))
-    ends = extended + n_theta + np.cumsum([0, *(symbol.numel() for symbol in symbols)])
-    at = {}
-    for k, block in enumerate(blocks):
-        run = _run_of(found, 3 + k, block.symbol.numel())
-        if k not in groups:
-            at[k] = _evaluate(draft, graph, x, block, int(ends[k]), at_zero, run)
-        elif groups[k]:
-            given, code = _given(draft, graph, x, block, at_zero)
-            draft.add(Op.NATIVE, groups[k], code.record, *given, Base.WORK, ends[k])
-        at.setdefault(k, (int(Base.WORK), int(ends[k])))
-    others = found.others
+    at = _evaluate_all(draft, graph, x, {k: known[k] for k in used}, found, at_zero)
     sources = {1: (Base.X, 0), 2: (Base.THETA, 0)} | {3 + k: place for k, place in at.items()}
     if len(others):
-        rest = expression if len(others) == expression.numel() else expression[others.tolist()]
-        target = (int(Base.OUT), 0) if rest is expression else (int(Base.WORK), draft.room(len(others)))
-        backend = _backend(graph, x, rest, symbols)
-        inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *symbols), rest, prefer=backend)
+        sources[-2] = target = (int(Base.OUT), 0) if rest is expression else (int(Base.WORK), draft.room(len(others)))
+        mine = [k for k in used if in_rest[k]]
+        inner = _compiled(graph, x, rest, [known[k].symbol for k in mine])
         draft.keep.append(inner)
-        draft.add(Op.COPY, Base.THETA, 0, Base.WORK, extended, n_theta, 1)
-        for k, (base, offset) in at.items():
-            if (base, offset) != (Base.WORK, ends[k]):  # it went to the results at once
-                draft.add(Op.COPY, base, offset, Base.WORK, ends[k], symbols[k].numel(), 1)
+        place = extended = draft.room(inner.n_theta)
+        for base, offset, count in [
+            (Base.THETA, 0, graph.theta.numel()),
+            *((*at[k], known[k].native.size) for k in mine),
+        ]:
+            draft.add(Op.COPY, base, offset, Base.WORK, place, count, 1)
+            place += count
         draft.add(Op.PORT, inner.address, Base.WORK, extended, *target)
-        sources[-2] = target
     _gather(draft, found, sources, (int(Base.OUT), 0))
-    return _port(draft, x.numel(), n_theta, expression.numel())
+    return _port(draft, x.numel(), graph.theta.numel(), expression.numel())
 
 
-def rest_port(graph: Graph, x: ca.SX, expression: ca.SX) -> Port:
-    """A port of a column without native functions, of a model that has some: it may be long."""
-    port = gather_port(graph.t, x, graph.theta, expression)
-    if port is None:
-        port = compile_port(graph.t, x, graph.theta, expression, prefer=_backend(graph, x, expression, []))
-    return port
+def _evaluate_all(
+    draft: _Draft, graph: Graph, x: ca.SX, blocks: dict[int, External], found: Gathered, at_zero: ca.SX | None
+) -> dict[int, tuple[int, int]]:
+    """Let the plan fill blocks; returns base and offset of each."""
+    from dalembert.compile.plan_kernel import Base, Op
+
+    at = {}
+    for names, address in _together(graph, list(blocks.values())):
+        mine = [k for what in names for k, block in blocks.items() if (block.role, block.what) == what]
+        given, code = _given(draft, graph, x, blocks[mine[0]], at_zero)
+        place = draft.room(sum(blocks[k].native.size for k in mine))
+        draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, place)
+        for k in mine:
+            at[k] = (int(Base.WORK), place)
+            place += blocks[k].native.size
+    for k, block in blocks.items():
+        if k not in at:
+            run = run_of(found, 3 + k, block.native.size)
+            at[k] = _evaluate(draft, graph, x, block, at_zero, run)
+    return at
+
+
+def _compiled(graph: Graph, x: ca.SX, column: ca.SX, symbols: list[ca.SX]) -> Port:
+    """A port of what has to be computed, with native functions' results behind θ.
+
+    Compilation must not take longer for longer models: CasADi's virtual machine does all that is not short.
+    """
+    theta = ca.vertcat(graph.theta, *symbols)
+    length = port_function(graph.t, x, theta, column, unique=False).n_instructions()
+    return compile_port(graph.t, x, theta, column, prefer="auto" if length <= QUICK else "machine")
 
 
 def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
@@ -132,100 +149,37 @@ def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
     return _port(draft, x.numel(), theta.numel(), out.numel())
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """Entries of a column: `sign` times component `index` of the vector `source`, the constant `value` if that is −1.
-
-    A source of −2 is anything else.
-    """
-
-    source: np.ndarray
-    index: np.ndarray
-    sign: np.ndarray
-    value: np.ndarray
-
-    @property
-    def others(self) -> np.ndarray:
-        """Which entries are anything else."""
-        return np.flatnonzero(self.source == -2)
-
-
-def gathered(vectors: Sequence[ca.SX], column: ca.SX) -> Gathered:
-    """Where the entries of a column stand in the vectors."""
-    n = column.numel()
-    if not n:
-        return Gathered(*(np.zeros(0, int),) * 2, *(np.zeros(0),) * 2)
-    function = ca.Function("gather", list(vectors), [column])
-    # where each entry comes from shows in its value: all symbols are numbered, in two ways
-    ends = np.cumsum([0, *(vector.numel() for vector in vectors)])
-    number = np.arange(1.0, ends[-1] + 1)
-    first, second = (
-        np.array(function(*np.split(values, ends[1:-1])), float).ravel() for values in (number, 2 * number + 0.5)
-    )
-    sign, size = np.where(np.signbit(first), -1, 1), np.abs(first)
-    looks = (np.abs(second) == 2 * size + 0.5) & (size >= 1) & (size <= ends[-1]) & (size == np.floor(size))
-    # ... or so it seems: what the graph itself says is decisive
-    source, index, value = np.full(n, -2), np.zeros(n, np.int64), np.zeros(n)
-    for which, one in ((looks & (sign > 0), 1), (looks & (sign < 0), -1)):
-        where = np.flatnonzero(which)
-        if len(where) and (one * column[where.tolist()]).is_valid_input():
-            place = size[where].astype(np.int64) - 1
-            source[where] = np.searchsorted(ends, place, side="right") - 1
-            index[where] = place - ends[source[where]]
-    where = np.flatnonzero(~looks & (first == second))
-    if len(where) and column[where.tolist()].is_constant():
-        source[where], value[where] = -1, first[where]
-    return Gathered(source, index, np.where(source >= 0, sign, 1), value)
-
-
-def _run_of(found: Gathered, source: int, size: int) -> int | None:
-    """Where in the results all numbers of a source stand in a row, if they do and nowhere else."""
-    where = np.flatnonzero(found.source == source)
-    if len(where) != size or where[-1] - where[0] != size - 1 or (found.index[where] != np.arange(size)).any():
-        return None
-    return int(where[0]) if (found.sign[where] > 0).all() else None
-
-
 def _evaluate(
-    draft: _Draft, graph: Graph, x: ca.SX, block: External, room: int, at_zero: ca.SX | None, run: int | None
+    draft: _Draft, graph: Graph, x: ca.SX, block: External, at_zero: ca.SX | None, run: int | None
 ) -> tuple[int, int]:
-    """Let the plan fill a block; returns base and offset of the result: work space (`room`) or its final place."""
+    """Let the plan fill a block; returns base and offset of the result: work space, or its final place `run`."""
     from dalembert.compile.plan_kernel import Base, Op
 
     native = block.native
     given, code = _given(draft, graph, x, block, at_zero)
     address, scratch = int(code.addresses[native.given]), int(code.scratch.get(native.given, 0))
     if native.parent is not None:
+        target = (int(Base.WORK), draft.room(native.size))
         groups = _groups(draft, graph, block, sum(a.numel() for a in native.arguments), scratch)
-        draft.add(Op.DIFFERENCE, address, code.record, *given, Base.WORK, room, groups.address)
-        return int(Base.WORK), room
-    if run is not None and not scratch:
-        target = (int(Base.OUT), run)
-        draft.add(Op.NATIVE, address, code.record, *given, *target)
+        draft.add(Op.DIFFERENCE, address, code.record, *given, *target, groups.address)
         return target
-    if not scratch:
-        draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, room)
-        return int(Base.WORK), room
-    own = draft.room(native.size + scratch)
-    draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, own)
-    draft.add(Op.COPY, Base.WORK, own, Base.WORK, room, native.size, 1)
-    return int(Base.WORK), room
+    at_once = run is not None and not scratch
+    target = (int(Base.OUT), run) if at_once else (int(Base.WORK), draft.room(native.size + scratch))
+    draft.add(Op.NATIVE, address, code.record, *given, *target)
+    return target
 
 
-def _in_groups(graph: Graph, blocks: Sequence[External]) -> tuple[list[External], dict[int, int]]:
-    """The blocks, with those next to each other that one call fills; the numbers of these, with the address of its code
-    for the first of them and 0 for the others."""
-    ordered, groups = list(blocks), {}
-    here = {(block.role, block.what): block for block in blocks if block.native.parent is None}
+def _together(graph: Graph, blocks: Sequence[External]) -> Iterator[tuple[list[tuple[str, str]], int]]:
+    """Roles and quantities that one call fills, and the address of its code."""
+    here = {(block.role, block.what) for block in blocks if block.native.parent is None}
     for role in dict.fromkeys(block.role for block in blocks):
         code = graph.functions[role].native.code(graph)
         # the largest first: what they fill is not looked at again
         for names, address in sorted(code.together.items(), key=lambda item: -len(item[0])):
-            if all((role, what) in here for what in names):
-                mine = [here.pop((role, what)) for what in names]
-                ordered = [*(b for b in ordered if all(b is not m for m in mine)), *mine]
-                groups |= {id(b): int(address) if b is mine[0] else 0 for b in mine}
-    return ordered, {k: groups[id(block)] for k, block in enumerate(ordered) if id(block) in groups}
+            group = [(role, what) for what in names]
+            if here.issuperset(group):
+                here -= set(group)
+                yield group, int(address)
 
 
 def _given(
@@ -255,16 +209,10 @@ def _argument(draft: _Draft, graph: Graph, x: ca.SX, arguments: ca.SX) -> tuple[
     if not len(found.others):
         _gather(draft, found, {1: (Base.X, 0), 2: (Base.THETA, 0)}, target)
         return target
-    inner = compile_port(graph.t, x, graph.theta, arguments, prefer=_backend(graph, x, arguments, []))
+    inner = _compiled(graph, x, arguments, [])
     draft.keep.append(inner)
     draft.add(Op.PORT, inner.address, Base.THETA, 0, *target)
     return target
-
-
-def _backend(graph: Graph, x: ca.SX, expression: ca.SX, symbols: list[ca.SX]) -> str:
-    """Compilation must not take longer for longer models: CasADi's virtual machine for all that is not short."""
-    function = port_function(graph.t, x, ca.vertcat(graph.theta, *symbols), expression, unique=False)
-    return "auto" if function.n_instructions() <= QUICK else "machine"
 
 
 def _gather(draft: _Draft, found: Gathered, sources: dict[int, tuple[int, int]], target: tuple[int, int]) -> None:
@@ -296,16 +244,10 @@ def _gather(draft: _Draft, found: Gathered, sources: dict[int, tuple[int, int]],
                 sign = int(found.sign[start])
                 draft.add(Op.COPY, base[start], offset[start], target[0], target[1] + start, stop - start, sign)
         return
-    for start, stop in _stretches(~there):
+    for start, stop in stretches(~there):
         codes = found.sign[start:stop].astype(np.int64) * (1 + base[start:stop] + 8 * offset[start:stop])
         draft.keep.append(codes)
         draft.add(Op.GATHER, codes.ctypes.data, target[0], target[1] + start, stop - start)
-
-
-def _stretches(mask: np.ndarray) -> list[tuple[int, int]]:
-    """First and last + 1 of each stretch of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _groups(draft: _Draft, graph: Graph, block: External, n_arguments: int, scratch: int) -> Memory:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.compile.callback import python_port
 from dalembert.compile.graph import compile_port
-from dalembert.compile.native import native_port, rest_port
+from dalembert.compile.native import native_port
 from dalembert.compile.ports import Port
 from dalembert.errors import StepRefused
 from dalembert.kept import Slot
@@ -114,14 +114,14 @@ def expression_port(
     graph = form.model.graph if graph is None else graph
     x = form.x if x is None else x
     expression = ca.densify(ca.vec(expression))  # `compile_port` looks for common subexpressions
+    if graph.has_native:
+        zeros = ca.vertcat(*(graph.symbol[kind] for kind in at_zero)) if at_zero else None
+        port = native_port(graph, x, expression, zeros)
+        if port is not None:
+            return port
     blocks = graph.externals_in(expression)
     if not blocks:
-        return (
-            rest_port(graph, x, expression) if graph.has_native else compile_port(graph.t, x, graph.theta, expression)
-        )
-    if all(block.native is not None for block in blocks):
-        rest = ca.vertcat(*(graph.symbol[kind] for kind in at_zero)) if at_zero else None
-        return native_port(graph, x, expression, blocks, rest)
+        return compile_port(graph.t, x, graph.theta, expression)
     inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *(b.symbol for b in blocks)), expression)
     evaluator = OpaqueEvaluator(graph, blocks, {})
     slices = {**form.slices, **(behind or {})}

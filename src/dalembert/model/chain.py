@@ -15,25 +15,24 @@ from dalembert.model.native_blocks import derivative
 
 def total_jacobian(graph: Graph, expression: ca.SX, by: ca.SX) -> ca.SX:
     """∂(expression)/∂(symbols), with what native functions contribute; of functions in Python nothing is known."""
-    J = ca.jacobian(expression, by)
-    natives = (
-        [block for block in graph.externals_in(expression) if block.native is not None] if graph.has_native else []
-    )
-    if not natives:
-        return J
-    parts = [J]
-    for block in natives:
-        outer = ca.jacobian(expression, block.symbol)
-        parts += _contributions(graph, block, outer, by)
-    return _sum(parts, J.shape)
+    if not graph.has_native:
+        return ca.jacobian(expression, by)
+    if not by.numel():
+        return ca.SX(expression.numel(), 0)
+    parts = [ca.jacobian(expression, by)]
+    for block in graph.externals_in(expression):
+        if block.native is not None:
+            parts += _contributions(graph, block, expression, by)
+    return _sum(parts, parts[0].shape)
 
 
-def _contributions(graph: Graph, block: External, outer: ca.SX, by: ca.SX) -> list[ca.SX]:
+def _contributions(graph: Graph, block: External, expression: ca.SX, by: ca.SX) -> list[ca.SX]:
     """What a block adds to the Jacobian, for each of its arguments."""
-    parts = []
+    parts, outer = [], None
     for kind, argument in zip(block.native.kinds, block.native.arguments, strict=True):
         if not argument.numel() or not ca.depends_on(argument, by):
             continue
+        outer = ca.jacobian(expression, block.symbol) if outer is None else outer
         inner = ca.jacobian(argument, by)
         D = graph.native(block.role, derivative(block.what, kind))
         rows, columns = _moved(outer), _moved(inner.T)
