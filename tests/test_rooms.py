@@ -15,7 +15,7 @@ ROOT = Path(dalembert.__file__).parent
 #: a room imports from its own or a lower rank
 RANKS = {
     "background": 0, "checks": 0, "errors": 0, "kept": 0, "locks": 0, "options": 0,
-    "model": 1, "problems": 1,
+    "model": 1, "multibody": 1, "problems": 1,
     "regularize": 2,
     "compile": 3, "linalg": 3,
     "solvers": 4,

@@ -23,6 +23,7 @@ _HOME = {
     "ImplicitDAE": "model",
     "Input": "model",
     "Event": "model.event",
+    "Multibody": "multibody",
     "hidden_constraints": "regularize",
     "consistent_initial_values": "regularize",
     "formulate": "regularize",

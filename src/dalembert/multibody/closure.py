@@ -1,0 +1,127 @@
+"""Joints as constraints: where loops are closed, and everywhere in absolute coordinates.
+
+With A and B the joint's frames on the first and the second body, d = x_B − x_A, n the axis in A and in B, and (s, t)
+perpendicular to it in A.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+
+from dalembert.multibody import algebra as al
+from dalembert.multibody.algebra import UNIT, Scalar, Vector
+from dalembert.multibody.parts import Frame, Joint
+from dalembert.multibody.scene import Motion, Scene, perpendicular
+
+Row = tuple[str, Scalar]
+
+
+def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | None = None) -> list[Row]:
+    """The equations of a cut joint, each with a label; A and B replace the joint's frames."""
+    A = scene.motion(joint.first) if A is None else A
+    B = scene.motion(joint.second) if B is None else B
+    d = al.subtract(B.x, A.x)
+    if scene.planar:
+        return _planar(scene, joint, A, B, d)
+    kind = joint.kind.name
+    n_A, n_B = al.turn(A.R, joint.axis), al.turn(B.R, joint.axis)
+    s, t = (al.turn(A.R, side) for side in perpendicular(joint.axis))
+    together = [(axis, d[k]) for k, axis in enumerate("xyz")]
+    parallel = [("tilt1", al.dot(s, n_B)), ("tilt2", al.dot(t, n_B))]
+    on_line = [("side1", al.dot(s, d)), ("side2", al.dot(t, d))]
+    if kind == "spherical":
+        return together
+    if kind == "revolute":
+        return together + parallel
+    if kind == "universal":
+        return [*together, ("tilt", al.dot(n_A, al.turn(B.R, joint.second_axis)))]
+    if kind == "cylindrical":
+        return on_line + parallel
+    one, _ = perpendicular(joint.axis)
+    x, y = al.dot(s, al.turn(B.R, one)), al.dot(t, al.turn(B.R, one))  # cosine and sine of the angle about the axis
+    if kind == "prismatic":
+        return [*on_line, *parallel, ("turn", y)]
+    if kind == "screw":  # the sine of the angle minus that which belongs to the distance: no turn need be counted
+        angle = al.dot(n_A, d) / scene.value(joint.pitch) if scene.value(joint.pitch) != 0.0 else None
+        if angle is None:
+            return [*together, *parallel]
+        turned = al.minus(al.times(al.cosine(angle), y), al.times(al.sine(angle), x))
+        return [*on_line, *parallel, ("turn", turned)]
+    if kind == "planar":
+        z = al.turn(A.R, UNIT[2])
+        b = al.turn(B.R, UNIT[2])
+        return [
+            ("height", al.dot(z, d)),
+            ("tilt1", al.dot(al.turn(A.R, UNIT[0]), b)),
+            ("tilt2", al.dot(al.turn(A.R, UNIT[1]), b)),
+        ]
+    if kind == "fixed":
+        a = [al.turn(A.R, unit) for unit in UNIT]
+        b = [al.turn(B.R, unit) for unit in UNIT]
+        return [*together, *((f"turn{k + 1}", al.dot(a[(k + 2) % 3], b[(k + 1) % 3])) for k in range(3))]
+    return []  # free
+
+
+def _planar(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> list[Row]:
+    kind = joint.kind.name
+    ex, ey = al.turn(A.R, UNIT[0]), al.turn(A.R, UNIT[1])
+    angle = al.minus(B.angle, A.angle)
+    if kind == "revolute":
+        return [("x", d[0]), ("y", d[1])]
+    if kind == "fixed":
+        return [("x", d[0]), ("y", d[1]), ("turn", angle)]
+    if kind == "prismatic":
+        side = al.turn(A.R, (-joint.axis[1], joint.axis[0], 0.0))
+        return [("side", al.dot(side, d)), ("turn", angle)]
+    if kind == "pin in slot":
+        return [("side", al.dot(ey, d))]
+    if kind == "rolling disc":
+        r = scene.value(joint.radius)
+        return [("height", al.minus(al.dot(ey, d), r)), ("roll", al.plus(al.dot(ex, d), al.times(r, angle)))]
+    return []
+
+
+def rolling(scene: Scene, joint: Joint) -> list[Row]:
+    """A rolling disc in the tree: its coordinates depend on each other."""
+    places = list(scene.bones.coordinates_of(joint))
+    names = [scene.bones.names[k] for k in places]
+    distance = scene.q[places[names.index(f"{joint.name}.distance")]]
+    angle = scene.q[places[names.index(f"{joint.name}.angle")]]
+    return [("roll", al.plus(distance, al.times(scene.value(joint.radius), angle)))]
+
+
+def driven(scene: Scene, joint: Joint, value: ca.SX) -> list[Row]:
+    """The coordinate is prescribed; of a cut hinge in space by a sine, which knows no turns."""
+    if scene.bones.in_tree(joint) or scene.planar or joint.kind.name == "prismatic":
+        return [("drive", al.minus(scene.coordinate(joint), value))]
+    A, B = scene.motion(joint.first), scene.motion(joint.second)
+    one, two = perpendicular(joint.axis)
+    b = al.turn(B.R, one)
+    x, y = al.dot(al.turn(A.R, one), b), al.dot(al.turn(A.R, two), b)
+    return [("drive", al.minus(al.times(ca.cos(value), y), al.times(ca.sin(value), x)))]
+
+
+def reaction(scene: Scene, joint: Joint, lam: list[ca.SX]) -> tuple[Vector, Vector]:
+    """Torque and force on the second body at its joint's frame, from the multipliers of the joint's closure.
+
+    They are the derivatives of Σ λ g with respect to small displacements of that frame, with the sign of − Gᵀ λ.
+    """
+    B = scene.motion(joint.second)
+    turning, moving = ca.SX.sym("turning", 3), ca.SX.sym("moving", 3)
+    w, u = tuple(turning.elements()), tuple(moving.elements())
+    rows = tuple(zip(*(al.add(axis, al.cross(w, axis)) for axis in zip(*B.R, strict=True)), strict=True))
+    moved = replace(B, x=al.add(B.x, u), R=rows, angle=al.plus(B.angle, w[2]) if scene.planar else B.angle)
+    work = al.total([al.times(l, g) for l, (_, g) in zip(lam, closure(scene, joint, None, moved), strict=True)])
+    if type(work) is not ca.SX:
+        return al.ZERO, al.ZERO
+    by = ca.substitute(ca.jacobian(work, ca.vertcat(turning, moving)), ca.vertcat(turning, moving), ca.SX.zeros(6))
+    parts = [-x for x in ca.densify(by).elements()]
+    return tuple(parts[:3]), tuple(parts[3:])
+
+
+def opposite(scene: Scene, joint: Joint, torque: Vector, force: Vector) -> tuple[Frame, Vector, Vector]:
+    """What the first body feels at its frame: the same, turned round, with the arm between the frames."""
+    arm = al.subtract(scene.motion(joint.second).x, scene.motion(joint.first).x)
+    return joint.first, al.negative(al.add(torque, al.cross(arm, force))), al.negative(force)

@@ -1,0 +1,291 @@
+"""Force elements: what acts between bodies besides joints. Each puts its forces into a `Scene`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from dalembert.multibody import algebra as al
+from dalembert.multibody.algebra import Scalar
+from dalembert.multibody.parts import Frame, Joint
+
+if TYPE_CHECKING:
+    from dalembert.multibody.scene import Scene
+
+
+class Element:
+    """Base of all. `states` are variables of its own with start values, `act` puts in the forces."""
+
+    name: str
+
+    def state_values(self) -> dict[str, float]:
+        """Start values of the element's own states, by full name."""
+        return {}
+
+    def act(self, scene: Scene) -> None:
+        """Put forces, potential energy and reports into the scene."""
+
+    def dynamics(self, scene: Scene) -> list[Scalar]:
+        """Derivatives of the states."""
+        return []
+
+    def constraints(self, scene: Scene) -> list[tuple[str, Scalar]]:
+        """Holonomic constraints, each with a label."""
+        return []
+
+
+@dataclass(eq=False)
+class Coupling(Element):
+    """q = ratio · q_other + offset."""
+
+    name: str
+    joint: Joint
+    other: Joint
+    ratio: Any
+    offset: Any
+
+    def constraints(self, scene: Scene) -> list[tuple[str, Scalar]]:
+        follows = al.plus(al.times(scene.value(self.ratio), scene.coordinate(self.other)), scene.value(self.offset))
+        return [("coupling", al.minus(scene.coordinate(self.joint), follows))]
+
+
+@dataclass(eq=False)
+class Spring(Element):
+    """Along the line between two points."""
+
+    name: str
+    first: Frame
+    second: Frame
+    stiffness: Any
+    damping: Any
+    length: Any
+
+    def act(self, scene: Scene) -> None:
+        A, B = scene.motion(self.first), scene.motion(self.second)
+        d, u = al.subtract(B.x, A.x), al.subtract(B.v, A.v)
+        rest = scene.value(self.length)
+        if rest == 0.0 and self.damping == 0.0 and not callable(self.stiffness):
+            k = scene.value(self.stiffness)  # linear in the positions: no root, and nothing to divide by
+            pull = al.scale(k, d)
+            scene.potential = al.plus(scene.potential, al.times(0.5, al.times(k, al.dot(d, d))))
+            length = al.norm(d)
+            force = al.times(k, length)
+        else:
+            length = al.norm(d)
+            rate = al.dot(d, u) / length
+            force = al.plus(self._elastic(scene, length - rest), self._viscous(scene, rate))
+            pull = al.scale(force / length, d)
+        scene.act(self.first, pull)
+        scene.act(self.second, al.negative(pull))
+        scene.reports[f"{self.name}.force"] = (force, "pull of the spring")
+        scene.reports[f"{self.name}.length"] = (length, "length of the spring")
+
+    def _elastic(self, scene: Scene, elongation: Scalar) -> Scalar:
+        if callable(self.stiffness):
+            scene.without_potential.append(f"spring '{self.name}'")
+            return scene.apply(self.stiffness, elongation)
+        k = scene.value(self.stiffness)
+        scene.potential = al.plus(scene.potential, al.times(0.5, al.times(k, elongation**2)))
+        return al.times(k, elongation)
+
+    def _viscous(self, scene: Scene, rate: Scalar) -> Scalar:
+        return scene.apply(self.damping, rate) if callable(self.damping) else al.times(scene.value(self.damping), rate)
+
+
+@dataclass(eq=False)
+class Torsion(Element):
+    """In a joint."""
+
+    name: str
+    joint: Joint
+    stiffness: Any
+    damping: Any
+    rest: Any
+
+    def act(self, scene: Scene) -> None:
+        deflection = al.minus(scene.coordinate(self.joint), scene.value(self.rest))
+        rate = scene.rate(self.joint)
+        if callable(self.stiffness):
+            scene.without_potential.append(f"torsion '{self.name}'")
+            elastic = scene.apply(self.stiffness, deflection)
+        else:
+            k = scene.value(self.stiffness)
+            elastic = al.times(k, deflection)
+            scene.potential = al.plus(scene.potential, al.times(0.5, al.times(elastic, deflection)))
+        viscous = (
+            scene.apply(self.damping, rate) if callable(self.damping) else al.times(scene.value(self.damping), rate)
+        )
+        force = -al.plus(elastic, viscous)
+        scene.drive(self.joint, force)
+        scene.reports[f"{self.name}.force"] = (force, "torque, or force, of the spring in the joint")
+
+
+@dataclass(eq=False)
+class Bushing(Element):
+    """Six linear springs and dampers between two frames."""
+
+    name: str
+    first: Frame
+    second: Frame
+    stiffness: tuple
+    rotational: tuple
+    damping: tuple
+    rotational_damping: tuple
+
+    def act(self, scene: Scene) -> None:
+        A, B = scene.motion(self.first), scene.motion(self.second)
+        d = al.turn_back(A.R, al.subtract(B.x, A.x))
+        w = al.turn_back(A.R, al.subtract(B.w, A.w))
+        u = al.turn_back(A.R, al.subtract(al.subtract(B.v, A.v), al.cross(A.w, al.subtract(B.x, A.x))))
+        Q = al.product(al.transpose(A.R), B.R)
+        k, c = scene.values(self.stiffness), scene.values(self.rotational)
+        if scene.planar:
+            sine = al.sine(al.minus(B.angle, A.angle))
+            cosine = al.cosine(al.minus(B.angle, A.angle))
+            turned, potential = (0.0, 0.0, sine), al.times(c[2], al.minus(1.0, cosine))
+        else:
+            turned = tuple(
+                al.times(0.5, al.minus(Q[(i + 2) % 3][(i + 1) % 3], Q[(i + 1) % 3][(i + 2) % 3])) for i in range(3)
+            )
+            # c (1 − cos) of the angle of the relative rotation; with different stiffnesses there is none
+            potential = al.times(c[0], al.times(0.5, al.minus(3.0, al.total([Q[0][0], Q[1][1], Q[2][2]]))))
+            if len(set(self.rotational)) > 1:
+                scene.without_potential.append(f"bushing '{self.name}' with different rotational stiffnesses")
+        force = tuple(
+            -al.plus(al.times(ki, di), al.times(bi, ui))
+            for ki, di, bi, ui in zip(k, d, scene.values(self.damping), u, strict=True)
+        )
+        torque = tuple(
+            -al.plus(al.times(ki, si), al.times(bi, wi))
+            for ki, si, bi, wi in zip(c, turned, scene.values(self.rotational_damping), w, strict=True)
+        )
+        potential = al.plus(
+            potential, al.times(0.5, al.total([al.times(ki, al.times(x, x)) for ki, x in zip(k, d, strict=True)]))
+        )
+        scene.potential = al.plus(scene.potential, potential)
+        force, torque = al.turn(A.R, force), al.turn(A.R, torque)
+        scene.act(self.second, force, torque)
+        arm = al.subtract(B.x, A.x)
+        scene.act(self.first, al.negative(force), al.negative(al.add(torque, al.cross(arm, force))))
+        scene.reports[f"{self.name}.force"] = (force, "force of the bushing on the second body")
+        scene.reports[f"{self.name}.torque"] = (torque, "torque of the bushing on the second body")
+
+
+@dataclass(eq=False)
+class Actuator(Element):
+    """A motor, with states of its own if it has any."""
+
+    name: str
+    joint: Joint
+    command: Any
+    time_constant: Any
+    states: dict[str, float] | None
+    rates: Callable | None
+    output: Callable | None
+
+    def state_values(self) -> dict[str, float]:
+        if self.states is not None:
+            return {f"{self.name}.{state}": value for state, value in self.states.items()}
+        return {} if self.time_constant is None else {f"{self.name}.force": 0.0}
+
+    def _command(self, scene: Scene) -> Scalar:
+        where = f"actuator '{self.name}'"
+        return scene.call(where, self.command, 1)[0] if callable(self.command) else scene.value(self.command)
+
+    def _state(self, scene: Scene, name: str) -> ca.SX:
+        return scene.symbols.r[scene.symbols.states.index(name)]
+
+    def act(self, scene: Scene) -> None:
+        if self.states is not None:
+            force = scene.call(f"actuator '{self.name}'", self.output, 1)[0]
+        elif self.time_constant is not None:
+            scene.drive(self.joint, self._state(scene, f"{self.name}.force"))  # a state, and so among the results
+            return
+        else:
+            force = self._command(scene)
+        scene.drive(self.joint, force)
+        if f"{self.name}.force" not in self.state_values():
+            scene.reports[f"{self.name}.force"] = (force, "torque, or force, of the motor")
+
+    def dynamics(self, scene: Scene) -> list[Scalar]:
+        if self.states is not None:
+            return list(scene.call(f"actuator '{self.name}'", self.rates, len(self.states)))
+        if self.time_constant is None:
+            return []
+        return [(self._command(scene) - self._state(scene, f"{self.name}.force")) / scene.value(self.time_constant)]
+
+
+@dataclass(eq=False)
+class Friction(Element):
+    """In a joint, smooth at rest."""
+
+    name: str
+    joint: Joint
+    coulomb: Any
+    viscous: Any
+    stiction: Any
+    stribeck: Any
+    smoothing: Any
+
+    def act(self, scene: Scene) -> None:
+        rate = scene.rate(self.joint)
+        level = scene.value(self.coulomb)
+        more = al.minus(scene.value(self.stiction), level)
+        if not (type(more) is float and more == 0.0):
+            level = level + more * ca.exp(-((rate / scene.value(self.stribeck)) ** 2))
+        force = -(level * ca.tanh(rate / scene.value(self.smoothing)) + al.times(scene.value(self.viscous), rate))
+        scene.drive(self.joint, force)
+        scene.reports[f"{self.name}.force"] = (force, "torque, or force, of friction")
+
+
+@dataclass(eq=False)
+class Force(Element):
+    """A force and a torque that a user gives."""
+
+    name: str
+    frame: Frame
+    force: Any
+    torque: Any
+    local: bool
+
+    def act(self, scene: Scene) -> None:
+        motion = scene.motion(self.frame)
+        where = f"force '{self.name}'"
+        width = 2 if scene.planar else 3
+        force, torque = al.ZERO, al.ZERO
+        if self.force is not None:
+            given = scene.call(where, self.force, width, motion) if callable(self.force) else scene.values(self.force)
+            force = (*given, 0.0)[:3]
+        if self.torque is not None:
+            if callable(self.torque):
+                given = scene.call(where, self.torque, 1 if scene.planar else 3, motion)
+                torque = (0.0, 0.0, *given)[-3:]
+            else:
+                torque = scene.values(self.torque)
+        if self.local:
+            force, torque = al.turn(motion.R, force), al.turn(motion.R, torque)
+        scene.act(self.frame, force, torque)
+        scene.reports[f"{self.name}.force"] = (force, "the force")
+
+
+@dataclass(eq=False)
+class Drag(Element):
+    """Resistance of the air."""
+
+    name: str
+    frame: Frame
+    coefficient: Any
+    linear: Any
+    wind: tuple
+
+    def act(self, scene: Scene) -> None:
+        u = al.subtract(scene.motion(self.frame).v, scene.values(self.wind))
+        # |u| has no derivative at rest, but |u| u has: what is added there is far below any tolerance
+        speed = al.root(al.plus(al.dot(u, u), 1e-300))
+        factor = al.plus(al.times(scene.value(self.coefficient), speed), scene.value(self.linear))
+        force = al.negative(al.scale(factor, u))
+        scene.act(self.frame, force)
+        scene.reports[f"{self.name}.force"] = (force, "resistance of the air")

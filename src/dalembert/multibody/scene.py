@@ -1,0 +1,230 @@
+"""A system at one state, as expressions: what force elements, constraints and results are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.model.expression import scalar, to_sx, vector
+from dalembert.model.functions import describe
+from dalembert.model.namespace import Namespace
+from dalembert.multibody import algebra as al
+from dalembert.multibody.algebra import ZERO, Matrix, Scalar, Vector
+from dalembert.multibody.motion import Tree, entries, entry, matrix
+from dalembert.multibody.parts import Frame, Joint
+from dalembert.multibody.skeleton import Skeleton
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Everything that expressions of a system may contain."""
+
+    t: ca.SX
+    p: ca.SX
+    v: ca.SX
+    a: ca.SX
+    r: ca.SX
+    lam: ca.SX
+    inputs: dict[str, ca.SX]
+    input_rates: dict[str, ca.SX]
+    parameters: dict[str, ca.SX]
+    states: tuple[str, ...]  # names of r
+
+    @property
+    def everything(self) -> list[ca.SX]:
+        return [
+            self.t, self.p, self.v, self.a, self.r, self.lam, ca.vertcat(*self.inputs.values()),
+            ca.vertcat(*self.input_rates.values()), ca.vertcat(*self.parameters.values()),
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A frame in the world."""
+
+    x: Vector
+    R: Matrix
+    angle: Scalar  # planar systems
+    v: Vector
+    w: Vector
+    link: int
+
+
+class Scene:
+    """The tree with velocities, and the forces that elements put in."""
+
+    def __init__(self, bones: Skeleton, symbols: Symbols):
+        self.bones, self.symbols = bones, symbols
+        self.system = bones.system
+        self.planar = bones.system.planar
+        self.q, self.v = symbols.p.elements(), symbols.v.elements()
+        self.tree = Tree(bones, self.q)
+        self.twists = self.tree.velocities(self.v)
+        self.forces: dict[int, list[tuple[Vector, Vector]]] = {}
+        self.joint_forces: list[Scalar] = [0.0] * bones.n_v
+        self.potential: Scalar = 0.0  # of elements
+        self.without_potential: list[str] = []  # elements whose energy is not known
+        self.reports: dict[str, tuple[Any, str]] = {}  # what elements tell: value and description by name
+        self._motions: dict[int, tuple[Frame, Motion]] = {}
+
+    # -- kinematics ------------------------------------------------------------------------------------------------
+
+    def motion(self, frame: Frame) -> Motion:
+        """Where a frame is and how it moves."""
+        known = self._motions.get(id(frame))
+        if known is not None:
+            return known[1]
+        number, R, x = self.bones.placement(frame)
+        turned, at = matrix(R), entries(x)
+        if number < 0:
+            angle = float(np.arctan2(R[1, 0], R[0, 0])) if self.planar else 0.0
+            motion = Motion(at, turned, angle, ZERO, ZERO, -1)
+        else:
+            link, twist = self.tree.links[number], self.twists[number]
+            arm = al.turn(link.R, at)
+            w = self.tree.out(number, twist.w)
+            v = al.add(self.tree.out(number, twist.v), al.cross(w, arm))
+            angle = al.plus(link.angle, float(np.arctan2(R[1, 0], R[0, 0]))) if self.planar else 0.0
+            motion = Motion(al.add(link.x, arm), al.product(link.R, turned), angle, v, w, number)
+        self._motions[id(frame)] = (frame, motion)  # the frame is kept: its id must not be given to another
+        return motion
+
+    def value(self, given: Any) -> Scalar:
+        """A number or a parameter of the description."""
+        return entry(self.bones.values(given))
+
+    def values(self, given: Sequence[Any]) -> Vector:
+        return tuple(self.value(x) for x in given)
+
+    def coordinate(self, joint: Joint) -> Scalar:
+        """The (last) coordinate of a joint, in the tree or not; angles of cut joints in space lie in (−π, π]."""
+        if self.bones.in_tree(joint):
+            return self.q[self._place(joint, self.bones.coordinates_of(joint))]
+        A, B = self.motion(joint.first), self.motion(joint.second)
+        if joint.kind.name in ("revolute", "rolling disc", "screw", "pin in slot", "cylindrical"):
+            if self.planar:
+                return al.minus(B.angle, A.angle)
+            one, two = perpendicular(joint.axis)
+            x = al.turn(B.R, one)
+            return ca.atan2(al.dot(al.turn(A.R, two), x), al.dot(al.turn(A.R, one), x))
+        return al.dot(al.turn(A.R, joint.axis), al.subtract(B.x, A.x))
+
+    def rate(self, joint: Joint) -> Scalar:
+        """The rate of `coordinate`."""
+        if self.bones.in_tree(joint):
+            return self.v[self._place(joint, self.bones.rates_of(joint))]
+        A, B = self.motion(joint.first), self.motion(joint.second)
+        axis = al.turn(A.R, (0.0, 0.0, 1.0) if self.planar and joint.kind.name != "prismatic" else joint.axis)
+        if joint.kind.name == "prismatic":
+            d = al.subtract(B.x, A.x)
+            return al.dot(axis, al.subtract(al.subtract(B.v, A.v), al.cross(A.w, d)))
+        return al.dot(axis, al.subtract(B.w, A.w))
+
+    def _place(self, joint: Joint, places: range) -> int:
+        """Joints of several freedoms are asked for their angle."""
+        if len(places) == 1:
+            return places[0]
+        backwards = any(c.joint is joint and c.backwards for c in self.bones.carriers)
+        return places[0] if backwards else places[-1]
+
+    # -- forces ----------------------------------------------------------------------------------------------------
+
+    def act(self, frame: Frame, force: Vector = ZERO, torque: Vector = ZERO) -> None:
+        """A force at the origin of a frame and a torque, in axes of the world."""
+        motion = self.motion(frame)
+        if motion.link >= 0:
+            arm = al.subtract(motion.x, self.tree.links[motion.link].x)
+            self.forces.setdefault(motion.link, []).append((al.add(torque, al.cross(arm, force)), force))
+
+    def drive(self, joint: Joint, force: Scalar) -> None:
+        """A generalized force in a joint, between its bodies."""
+        if self.bones.in_tree(joint):
+            place = self._place(joint, self.bones.rates_of(joint))
+            self.joint_forces[place] = al.plus(self.joint_forces[place], force)
+            return
+        A = self.motion(joint.first)
+        sliding = joint.kind.name == "prismatic"
+        axis = al.turn(A.R, joint.axis if sliding or not self.planar else (0.0, 0.0, 1.0))
+        along = al.scale(force, axis)
+        if sliding:  # the line of action goes through the second body's point
+            B = self.motion(joint.second)
+            self.act(joint.second, along)
+            self.act(joint.first, al.negative(along), al.negative(al.cross(al.subtract(B.x, A.x), along)))
+        else:
+            self.act(joint.second, ZERO, along)
+            self.act(joint.first, ZERO, al.negative(along))
+
+    # -- users' functions ------------------------------------------------------------------------------------------
+
+    def namespace(self, motion: Motion | None = None, more: Mapping[str, Any] | None = None) -> Namespace:
+        """What a function of a force element reads."""
+        symbols, named = self.symbols, dict(more or {})
+        named |= {name: scalar(symbol) for name, symbol in symbols.parameters.items()}
+        named |= {name: scalar(symbol) for name, symbol in symbols.inputs.items()}
+        named |= {f"{name}_dot": scalar(symbol) for name, symbol in symbols.input_rates.items()}
+        named |= {name: scalar(symbols.r[k]) for k, name in enumerate(symbols.states)}
+        named["t"] = scalar(symbols.t)
+        if motion is not None:
+            width = 2 if self.planar else 3
+            named["position"] = vector(ca.vertcat(*motion.x[:width]))
+            named["velocity"] = vector(ca.vertcat(*motion.v[:width]))
+            if self.planar:
+                named["angle"], named["angular_velocity"] = scalar(ca.SX(motion.angle)), scalar(ca.SX(motion.w[2]))
+            else:
+                named["orientation"] = np.stack([vector(ca.vertcat(*row)) for row in motion.R])
+                named["angular_velocity"] = vector(ca.vertcat(*motion.w))
+        joints = {
+            f"{j.name}.{part}" for j in self.system.joints for part in (*j.kind.coordinates, *j.kind.rates, "speed")
+        }
+
+        def lookup(name: str) -> Any:
+            if name not in named:
+                named[name] = self._of_joint(name)
+            return named[name]
+
+        return Namespace(lookup, {*named, *joints})
+
+    def _of_joint(self, name: str) -> Any:
+        joint_name, _, part = name.partition(".")
+        joint = next((j for j in self.system.joints if j.name == joint_name), None)
+        if joint is None or part not in (*joint.kind.coordinates, *joint.kind.rates, "speed"):
+            raise KeyError(name)
+        if self.bones.in_tree(joint):
+            if name in self.bones.names:
+                return scalar(self.symbols.p[self.bones.names.index(name)])
+            if name in self.bones.rates:
+                return scalar(self.symbols.v[self.bones.rates.index(name)])
+        if joint.kind.freedoms != 1:
+            raise KeyError(name)
+        return scalar(ca.SX(self.coordinate(joint) if part in joint.kind.coordinates else self.rate(joint)))
+
+    def call(self, where: str, function: Any, count: int, motion: Motion | None = None, more: Any = None) -> Vector:
+        """Values of a user's function, as many as expected."""
+        value, _ = to_sx(function(self.namespace(motion, more)))
+        found = value.elements()
+        if len(found) != count:
+            raise ModelError(
+                f"{where}: {describe('function', function)} returned {len(found)} values; {count} are needed"
+            )
+        return tuple(found)
+
+    def apply(self, function: Any, argument: Scalar) -> Scalar:
+        """A user's function of one number."""
+        value, _ = to_sx(function(scalar(ca.SX(argument))))
+        return value
+
+
+def perpendicular(axis: Sequence[float]) -> tuple[Vector, Vector]:
+    """Two unit vectors that form a right-handed frame with the axis."""
+    n = np.array(axis, float)
+    k = int(np.argmin(np.abs(n)))
+    one = np.cross(np.eye(3)[k], n)
+    if np.count_nonzero(n) == 1:  # x, y or z: the other axes in their order
+        one = np.eye(3)[(int(np.argmax(np.abs(n))) + 1) % 3]
+    one = one / np.linalg.norm(one)
+    return tuple(one.tolist()), tuple(np.cross(n, one).tolist())
