@@ -29,8 +29,8 @@ mb.revolute("pivot", mb.ground, rocker, at=(2, 0))
 mb.marker("foot", coupler, at=(5, 0))
 
 runs = {
-    kind: da.simulate(mb.equations(kind), (0, 1), rtol=1e-8, atol=1e-8, t_eval=np.linspace(0, 1, 201))
-    for kind in ("joint", "absolute", "mixed")
+    kind: da.simulate(mb.equations(kind, **options), (0, 1), rtol=1e-8, atol=1e-8, t_eval=np.linspace(0, 1, 201))
+    for kind, options in (("joint", {}), ("absolute", {}), ("mixed", {"absolute": ["coupler"]}))
 }
 sol = runs["joint"]
 
@@ -54,7 +54,7 @@ def draw(path) -> None:
 if __name__ == "__main__":
     for kind, run in runs.items():
         force, work = np.linalg.norm(run["knee.force"], axis=1), run["motor.drive_force"]
-        print(f"{kind:9} {len(run.model.names('p')):2} positions, {len(run.model.names('lam')):2} constraints: largest force "
-              f"{force.max():.6f}, torque between {work.min():.5f} and {work.max():.5f}")  # fmt: skip
+        sizes = f"{len(run.model.names('p')):2} positions, {len(run.model.names('lam')):2} constraints"
+        print(f"{kind:9} {sizes}: largest force {force.max():.6f}, torque from {work.min():.5f} to {work.max():.5f}")
     if len(sys.argv) > 1:
         draw(sys.argv[1])
