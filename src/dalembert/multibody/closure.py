@@ -29,7 +29,7 @@ def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | Non
     kind = joint.kind.name
     n_A, n_B = al.turn(A.R, joint.axis), al.turn(B.R, joint.axis)
     s, t = (al.turn(A.R, side) for side in perpendicular(joint.axis))
-    together = [(axis, d[k]) for k, axis in enumerate("xyz")]
+    together = [(axis, x) for axis, x in zip("xyz", _in_axes(scene, joint, A, B, d), strict=True)]
     parallel = [("tilt1", al.dot(s, n_B)), ("tilt2", al.dot(t, n_B))]
     on_line = [("side1", al.dot(s, d)), ("side2", al.dot(t, d))]
     if kind == "spherical":
@@ -66,14 +66,21 @@ def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | Non
     return []  # free
 
 
+def _in_axes(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> Vector:
+    """The distance of two points in axes of the world, or in those that the scene has for this joint."""
+    axes = scene.closing_axes.get(joint.number)
+    return d if axes is None else al.turn_back(A.R if axes == "first" else B.R, d)
+
+
 def _planar(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> list[Row]:
     kind = joint.kind.name
     ex, ey = al.turn(A.R, UNIT[0]), al.turn(A.R, UNIT[1])
     angle = relative_angle(A, B)
+    x, y, _ = _in_axes(scene, joint, A, B, d)
     if kind == "revolute":
-        return [("x", d[0]), ("y", d[1])]
+        return [("x", x), ("y", y)]
     if kind == "fixed":
-        return [("x", d[0]), ("y", d[1]), ("turn", angle)]
+        return [("x", x), ("y", y), ("turn", angle)]
     if kind == "prismatic":
         side = al.turn(A.R, (-joint.axis[1], joint.axis[0], 0.0))
         return [("side", al.dot(side, d)), ("turn", angle)]

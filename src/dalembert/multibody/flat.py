@@ -64,8 +64,7 @@ def _in_joints(bones: Skeleton) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Dampers and springs of joints with one freedom, by velocity."""
     found = np.zeros((3, bones.n_v))
     for joint in bones.system.joints:
-        if joint.damping or joint.stiffness:
-            if joint.number in bones.first_link:
-                place = bones.v_at[bones.first_link[joint.number]]
-                found[:, place] = [bones.values(x) for x in (joint.damping, joint.stiffness, joint.rest)]
+        if (joint.damping or joint.stiffness) and joint.number in bones.first_link:
+            place = bones.v_at[bones.first_link[joint.number]]
+            found[:, place] = [bones.values(x) for x in (joint.damping, joint.stiffness, joint.rest)]
     return found[0], found[1], found[2]

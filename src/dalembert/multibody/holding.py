@@ -6,7 +6,7 @@ accelerations would be undetermined; the message names the body.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import casadi as ca
@@ -23,17 +23,18 @@ MOST_FREEDOMS = 200
 NONE = 1e-13
 
 
-def check_held(scene: Scene, rows: Sequence[Any], Z: ca.SX | None) -> None:
+def check_held(scene: Scene, rows: Sequence[Any], kinematics: Callable[[], ca.SX | None]) -> None:
     """Raise ModelError for a freedom without inertia that no constraint holds.
 
-    `rows` are the holonomic constraints, p' = Z v. Only what looks suspicious is looked at closely.
+    `rows` are the holonomic constraints; `kinematics` gives Z of p' = Z v. Only what looks
+    suspicious is looked at closely.
     """
     bones = scene.bones
     massless, partly = _suspects(scene)
     if massless and not rows:
         _complain(scene, massless[-1], "neither it nor what it carries has mass: give mass= (and inertia=)")
     if (massless or partly) and bones.n_v <= MOST_FREEDOMS:
-        place = _loose(scene, rows, Z)
+        place = _loose(scene, rows, kinematics())
         if place is not None:
             link = int(np.searchsorted(bones.v_at, place, side="right")) - 1
             what = (

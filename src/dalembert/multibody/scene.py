@@ -12,12 +12,13 @@ import numpy as np
 
 from dalembert.checks import said, words
 from dalembert.errors import ModelError, UntraceableError
+from dalembert.kept import computed
 from dalembert.model.expression import scalar, to_sx, vector
 from dalembert.model.functions import describe
 from dalembert.model.namespace import Namespace, UnknownName
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import ZERO, Matrix, Scalar, Vector
-from dalembert.multibody.motion import Tree, entries, entry, matrix
+from dalembert.multibody.motion import Tree, Twist, entries, entry, matrix
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.skeleton import Skeleton
 from dalembert.multibody.untraced import Untraced, wrong_count
@@ -63,13 +64,12 @@ class Motion:
 class Scene:
     """The tree with velocities, and the forces that elements put in."""
 
-    def __init__(self, bones: Skeleton, symbols: Symbols):
+    def __init__(self, bones: Skeleton, symbols: Symbols, closing_axes: Mapping[int, str] | None = None):
         self.bones, self.symbols = bones, symbols
         self.system = bones.system
         self.planar = bones.system.planar
-        self.q, self.v = symbols.p.elements(), symbols.v.elements()
-        self.tree = Tree(bones, self.q)
-        self.twists = self.tree.velocities(self.v)
+        #: of joints whose points are held together in axes of the "first" or "second" body, not of the world
+        self.closing_axes: Mapping[int, str] = closing_axes or {}
         self.forces: dict[int, list[tuple[Vector, Vector]]] = {}
         self.joint_forces: list[Scalar] = [0.0] * bones.n_v
         self.potential: Scalar = 0.0  # of elements
@@ -79,6 +79,22 @@ class Scene:
         self._motions: dict[int, tuple[Frame, Motion]] = {}
 
     # -- kinematics ------------------------------------------------------------------------------------------------
+
+    @computed
+    def q(self) -> list[ca.SX]:
+        return self.symbols.p.elements()
+
+    @computed
+    def v(self) -> list[ca.SX]:
+        return self.symbols.v.elements()
+
+    @computed
+    def tree(self) -> Tree:
+        return Tree(self.bones, self.q)
+
+    @computed
+    def twists(self) -> Sequence[Twist]:
+        return self.tree.velocities(self.v)
 
     def motion(self, frame: Frame) -> Motion:
         """Where a frame is and how it moves."""
