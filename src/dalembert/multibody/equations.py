@@ -133,9 +133,11 @@ def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | No
         return set()
     if absolute is not None:
         known = {body.name: body.number for body in system.bodies}
-        unknown = [name for name in absolute if name not in known] if not isinstance(absolute, str) else [absolute]
+        if not isinstance(absolute, list | tuple | set | frozenset):
+            raise OptionError(f"absolute={shown(absolute)} must be a list of names of bodies")
+        unknown = [name for name in absolute if not isinstance(name, str) or name not in known]
         if unknown:
-            raise OptionError(f"absolute={shown(absolute)} must list names of bodies; {unknown[0]!r} is none")
+            raise OptionError(f"absolute={shown(absolute)} must list names of bodies; {shown(unknown[0])} is none")
         return {known[name] for name in absolute}
     count: dict[int, int] = {}
     for joint in system.joints:
