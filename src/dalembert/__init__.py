@@ -55,6 +55,7 @@ _HOME = {
     "ConjugateGradient": "linalg.saddle.conjugate_gradient",
     "DalembertError": "errors",
     "ModelError": "errors",
+    "UrdfError": "errors",
     "OptionError": "errors",
     "SimulationError": "errors",
     "InconsistentInitialValues": "errors",
@@ -76,6 +77,7 @@ _HOME = {
     "FileMissing": "errors",
     "NotKept": "errors",
     "CheckpointFailed": "errors",
+    "UrdfWarning": "errors",
     "CacheNotTrusted": "errors",
 }
 _ROOMS = ("problems", "studies")

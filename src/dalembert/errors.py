@@ -24,6 +24,18 @@ class ModelError(DalembertError, ValueError):
         super().__init__(what + (":" + lines if lines else ""))
 
 
+class UrdfError(ModelError):
+    """A robot description (URDF) is faulty. `path` is its file or None, `line` that of the first fault or None.
+
+    The message shows the first 50 faults; `faults` has all of them.
+    """
+
+    def __init__(self, what: str, faults: list[str] | tuple[str, ...] = (), path: Any = None, line: int | None = None):
+        more = len(faults) - 50
+        super().__init__(what, [*faults[:50], f"… and {more} more"] if more > 0 else faults)
+        self.faults, self.path, self.line = tuple(faults), path, line
+
+
 class CannotAssemble(ModelError):
     """Bodies and joints cannot be put together: a loop does not close, or known values contradict each other.
 
@@ -151,6 +163,10 @@ class HighIndex(UserWarning):
 
 class StepMissedTolerance(UserWarning):
     """Steps of the smallest size that the user allows were accepted although their error was too large."""
+
+
+class UrdfWarning(UserWarning):
+    """A robot description (URDF) was read although something in it is doubtful; the message names it and its line."""
 
 
 class CacheNotTrusted(UserWarning):

@@ -24,7 +24,7 @@ from dalembert.multibody.known import gather
 from dalembert.multibody.parts import Body, Frame
 from dalembert.multibody.poses import Poses, columns
 from dalembert.multibody.quantities import value_of, values_of
-from dalembert.multibody.readings import along_tree, coordinates_and_rates, from_tree
+from dalembert.multibody.readings import along_tree, coordinates_and_rates
 from dalembert.multibody.search import first_that_solves, search, starts
 from dalembert.multibody.skeleton import Skeleton, skeleton
 
@@ -129,7 +129,7 @@ def _of_joint(poses: Poses, joint: Any) -> tuple[np.ndarray, np.ndarray]:
     bones = poses.bones
     if bones.in_tree(joint):
         q, v = poses.p[list(bones.coordinates_of(joint))], poses.v[list(bones.rates_of(joint))]
-        return from_tree(joint, q, v, joint.number in _backwards(bones))
+        return along_tree(joint, q, v, joint.number in _backwards(bones))
     A, B = poses.motion(joint.first), poses.motion(joint.second)
     return coordinates_and_rates(joint, bones.system.planar, A, B, value_of(joint.pitch))
 

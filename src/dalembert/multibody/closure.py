@@ -14,7 +14,7 @@ import casadi as ca
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import UNIT, Scalar, Vector
 from dalembert.multibody.parts import Joint
-from dalembert.multibody.scene import Motion, Scene, perpendicular
+from dalembert.multibody.scene import Motion, Scene, perpendicular, relative_angle
 
 Row = tuple[str, Scalar]
 
@@ -44,12 +44,13 @@ def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | Non
     x, y = al.dot(s, al.turn(B.R, one)), al.dot(t, al.turn(B.R, one))  # cosine and sine of the angle about the axis
     if kind == "prismatic":
         return [*on_line, *parallel, ("turn", y)]
-    if kind == "screw":  # the sine of the angle minus that which belongs to the distance: no turn need be counted
-        angle = al.dot(n_A, d) / scene.value(joint.pitch) if scene.value(joint.pitch) != 0.0 else None
-        if angle is None:
+    if kind == "screw":  # pitch · sin(angle − that which belongs to the distance): no turn need be counted
+        pitch = scene.value(joint.pitch)
+        if type(pitch) is not ca.SX and pitch == 0.0:
             return [*together, *parallel]
+        angle = al.dot(n_A, d) / pitch
         turned = al.minus(al.times(al.cosine(angle), y), al.times(al.sine(angle), x))
-        return [*on_line, *parallel, ("turn", turned)]
+        return [*on_line, *parallel, ("turn", al.times(pitch, turned))]
     if kind == "planar":
         z = al.turn(A.R, UNIT[2])
         b = al.turn(B.R, UNIT[2])
@@ -74,7 +75,7 @@ def _in_axes(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> Vec
 def _planar(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> list[Row]:
     kind = joint.kind.name
     ex, ey = al.turn(A.R, UNIT[0]), al.turn(A.R, UNIT[1])
-    angle = al.minus(B.angle, A.angle)
+    angle = relative_angle(A, B)
     x, y, _ = _in_axes(scene, joint, A, B, d)
     if kind == "revolute":
         return [("x", x), ("y", y)]
@@ -109,7 +110,7 @@ def driven(scene: Scene, joint: Joint, value: ca.SX, A: Motion | None = None, B:
     if joint.kind.name == "prismatic":
         return [("drive", al.minus(al.dot(al.turn(A.R, joint.axis), al.subtract(B.x, A.x)), value))]
     if scene.planar:
-        return [("drive", al.minus(al.minus(B.angle, A.angle), value))]
+        return [("drive", al.minus(relative_angle(A, B), value))]
     one, two = perpendicular(joint.axis)
     b = al.turn(B.R, one)
     x, y = al.dot(al.turn(A.R, one), b), al.dot(al.turn(A.R, two), b)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.errors import ModelError
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.skeleton import Skeleton
 from dalembert.multibody.topology import Topology
@@ -27,6 +28,13 @@ def aligned(axes: np.ndarray) -> np.ndarray:
 
 def topology(bones: Skeleton) -> tuple[Topology, np.ndarray]:
     """The arrays, and for each link the rotation from the kernels' axes to the link's own."""
+    if bones.backwards.any():
+        number = int(np.flatnonzero(bones.backwards)[0])
+        name = next(joint.name for joint in bones.system.joints if bones.first_link.get(joint.number) == number)
+        raise ModelError(
+            f"joint '{name}': its second body is nearer to the ground than its first, which kernels cannot take for "
+            "Euler parameters; exchange the two bodies"
+        )
     plain = np.isin(bones.move, (Move.REVOLUTE, Move.PRISMATIC, Move.SCREW))
     Q = aligned(np.where(plain[:, None], bones.axis, (0.0, 0.0, 1.0)))
     up = np.concatenate([Q, np.eye(3)[None]])[bones.parent]  # of the parent; the ground is the last
@@ -56,8 +64,7 @@ def _in_joints(bones: Skeleton) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Dampers and springs of joints with one freedom, by velocity."""
     found = np.zeros((3, bones.n_v))
     for joint in bones.system.joints:
-        if joint.damping or joint.stiffness:
-            if joint.number in bones.first_link:
-                place = bones.v_at[bones.first_link[joint.number]]
-                found[:, place] = [bones.values(x) for x in (joint.damping, joint.stiffness, joint.rest)]
+        if (joint.damping or joint.stiffness) and joint.number in bones.first_link:
+            place = bones.v_at[bones.first_link[joint.number]]
+            found[:, place] = [bones.values(x) for x in (joint.damping, joint.stiffness, joint.rest)]
     return found[0], found[1], found[2]

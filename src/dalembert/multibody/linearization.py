@@ -294,7 +294,7 @@ class _Linearized:
         observer = Observer(mech.system, set(), mech.parts)
         scales = np.array([mech.size if row.length else 1.0 for row in mech.rows])
         observer.__dict__["lam"] = mech.lam / scales if self.k else mech.lam
-        known = {*observer.descriptions(), *mech.bones.names, *mech.bones.rates}
+        known = {*observer.names(), *mech.bones.names, *mech.bones.rates}
         blocks, names = [], []
         for name in self.names:
             if name not in known:

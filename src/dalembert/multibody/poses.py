@@ -42,7 +42,7 @@ class Poses:
             x[links] = x[above] + np.einsum("nij,nj->ni", R[above], x[links])
             R[links] = R[above] @ R[links]
         self.R, self.x = R, x
-        self.w, self.u = self._twists(turned)
+        self.w, self.u = self._twists(turned, shift)
 
     def _moves(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rotation, shift and planar angle of each motion, in the frame that it starts from."""
@@ -60,9 +60,12 @@ class Poses:
             first = bones.q_at[which]
             turned[which] = _rotations_of(p[first[:, None] + before + np.arange(4)])
             shift[which, :before] = p[first[:, None] + np.arange(before)]
+        back = bones.backwards  # coordinates are those of the parent relative to the link
+        turned[back] = np.swapaxes(turned[back], 1, 2)
+        shift[back] = -np.einsum("nij,nj->ni", turned[back], shift[back])
         return turned, shift, angle
 
-    def _twists(self, turned: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _twists(self, turned: np.ndarray, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         bones, v = self.bones, self.v
         n = bones.n
         w, u = np.zeros((n, 3)), np.zeros((n, 3))  # relative to the parent, in axes of the world
@@ -76,11 +79,18 @@ class Poses:
             slides = bones.move == move
             u[slides] = along[slides] * (factor[slides] * v[bones.v_at[slides]])[:, None]
         for move, before in ((Move.SPHERICAL, 0), (Move.FREE, 3)):
-            which = bones.move == move
+            which = (bones.move == move) & ~bones.backwards
             first = bones.v_at[which]
             w[which] = np.einsum("nij,nj->ni", self.R[which], v[first[:, None] + before + np.arange(3)])
             if before:
                 u[which] = np.einsum("nij,nj->ni", joint_axes[which], v[first[:, None] + np.arange(3)])
+            which = (bones.move == move) & bones.backwards
+            first = bones.v_at[which]
+            turning = v[first[:, None] + before + np.arange(3)]  # of the parent relative to the link, in its axes
+            w[which] = -np.einsum("nij,nj->ni", joint_axes[which], turning)
+            u[which] = -np.einsum("nij,nj->ni", joint_axes[which], np.cross(turning, shift[which]))
+            if before:
+                u[which] -= np.einsum("nij,nj->ni", self.R[which], v[first[:, None] + np.arange(3)])
         for links, above in _rounds(bones.parent):
             w[links] += w[above]
         inner = bones.parent >= 0

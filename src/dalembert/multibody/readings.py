@@ -1,7 +1,6 @@
 """Coordinates of a joint, read off the frames that it connects: of cut joints, and where coordinates are changed.
 
-They are those of the second body relative to the first, whichever way a tree runs through the joint. Only where a
-ball joint or a free one is run through backwards does the tree have others: `along_tree` and `from_tree` translate.
+They are those of the second body relative to the first, whichever way a tree runs through the joint.
 """
 
 from __future__ import annotations
@@ -99,25 +98,6 @@ def coordinates_and_rates(
 
 
 def along_tree(joint: Joint, q: np.ndarray, v: np.ndarray, backwards: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and rates as they stand in a tree, from those of the second body relative to the first."""
-    if not backwards:
-        return q, v
-    if "e0" not in joint.kind.coordinates:
-        return q[::-1], v[::-1]
-    return _turned_round(q, v)
-
-
-def from_tree(joint: Joint, q: np.ndarray, v: np.ndarray, backwards: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The way back: it is the same one."""
-    return along_tree(joint, q, v, backwards)
-
-
-def _turned_round(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Those of the first body relative to the second: the inverse motion."""
-    e, w = q[-4:], v[-3:]
-    Q = np.array(al.rotation_of(tuple(e)), float)
-    back = np.array([e[0], -e[1], -e[2], -e[3]])
-    if len(q) == 4:
-        return back, -Q @ w
-    x = Q.T @ q[:3]
-    return np.concatenate([-x, back]), np.concatenate([-Q.T @ v[:3] + np.cross(w, x), -Q @ w])
+    """Coordinates and rates as they stand in a tree, or the other way round: the order is that of the links."""
+    turned = backwards and "e0" not in joint.kind.coordinates
+    return (q[::-1], v[::-1]) if turned else (q, v)
