@@ -142,11 +142,10 @@ def _positions(closing: Closing, p: np.ndarray) -> tuple[np.ndarray, ...]:
     most = _FEW if closing.sparse else _POSITIONS
     for _ in range(3 * most):
         G = _matrix(closing, here)[moving]
-        _, s, Vt = np.linalg.svd(G)
-        free = Vt[int((s > RANK * s.max(initial=0.0)).sum()) :]
-        if not len(free):
+        step = rng.standard_normal(len(every))
+        step -= np.linalg.lstsq(G, G @ step, rcond=RANK)[0]
+        if not np.abs(step).max(initial=0.0) > 1e-6:  # nothing can move
             break
-        step = free.T @ rng.standard_normal(len(free))
         step *= rng.uniform(0.2, 0.8) / np.abs(step).max()
         close = search(
             lambda q: closing.evaluate(q, every, moving),
@@ -166,7 +165,7 @@ def _judge(closing: Closing, assembly: Assembly, points: tuple[np.ndarray, ...])
     spaces = []  # rank and dependent directions
     for p in points:
         G = _matrix(closing, p)
-        U, s, _ = np.linalg.svd(G)
+        U, s, _ = np.linalg.svd(G, full_matrices=G.shape[0] > G.shape[1])
         rank = int((s > RANK * s.max(initial=0.0)).sum()) if G.size else 0
         spaces.append((rank, U[:, rank:]))
         if rank == len(closing.rows):

@@ -58,7 +58,7 @@ def gather(system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None, 
         return found
     if not isinstance(known, Mapping):
         raise ModelError(f"known={shown(known)} must map names, such as 'motor.angle', to values")
-    _by_name(found, system, bones, backwards, known)
+    _by_name(found, system, bones, known)
     return found
 
 
@@ -74,12 +74,12 @@ def zero(bones: Skeleton) -> np.ndarray:
 
 def _of_joint(found: Known, bones: Skeleton, joint: Joint, backwards: bool) -> None:
     kind = joint.kind
-    if not bones.in_tree(joint) or (backwards and "e0" in kind.coordinates):
+    if not bones.in_tree(joint):
         for values, parts, rows in ((joint.q0, kind.coordinates, found.equations), (joint.v0, kind.rates, found.rates)):
             if values is not None:
                 rows.update(_as_equations(joint.name, dict(zip(parts, values, strict=True))))
         return
-    order = -1 if backwards else 1
+    order = -1 if backwards and "e0" not in kind.coordinates else 1
     link = bones.first_link[joint.number]
     for given, first, names, held, out in (
         (joint.q0, bones.q_at[link], bones.names, found.held, found.p),
@@ -99,7 +99,7 @@ def _as_equations(head: str, parts: Mapping[str, float]) -> dict[str, Any]:
     return rows
 
 
-def _by_name(found: Known, system: Multibody, bones: Skeleton, backwards: set[int], known: Mapping[str, Any]) -> None:
+def _by_name(found: Known, system: Multibody, bones: Skeleton, known: Mapping[str, Any]) -> None:
     joints = {joint.name: joint for joint in system.joints}
     bodies = {body.name: body for body in system.bodies}
     faults: list[str] = []
@@ -114,7 +114,7 @@ def _by_name(found: Known, system: Multibody, bones: Skeleton, backwards: set[in
                 continue
             if part in _EULER or part in _TURNING:
                 whole.setdefault((head, "e" if part in _EULER else "w"), {})[part] = number
-            elif bones.in_tree(joint) and not (joint.number in backwards and "e0" in joint.kind.coordinates):
+            elif bones.in_tree(joint):
                 _hold(found, bones, f"{head}.{part}", number)
             else:
                 (found.rates if part in joint.kind.rates else found.equations)[f"{head}.{part}"] = number
@@ -142,7 +142,7 @@ def _by_name(found: Known, system: Multibody, bones: Skeleton, backwards: set[in
         if which == "e" and abs(np.linalg.norm(values) - 1.0) > 1e-6:
             faults.append(f"known: the Euler parameters of '{head}', {tuple(values.tolist())}, must have length 1")
             continue
-        _hold_rotation(found, bones, head, joints.get(head), which, values, backwards)
+        _hold_rotation(found, bones, head, joints.get(head), which, values)
     if faults:
         raise ModelError(f"what is known of '{system.name}' has faults", faults)
 
@@ -157,14 +157,12 @@ def _hold(found: Known, bones: Skeleton, name: str, value: float) -> None:
 
 
 def _hold_rotation(
-    found: Known, bones: Skeleton, head: str, joint: Joint | None, which: str, values: np.ndarray, backwards: set[int]
+    found: Known, bones: Skeleton, head: str, joint: Joint | None, which: str, values: np.ndarray
 ) -> None:
     parts, names = (_EULER, bones.names) if which == "e" else (_TURNING, bones.rates)
-    if joint is not None and (not bones.in_tree(joint) or joint.number in backwards):
-        # as an equation, which knows which body is the first one
-        (found.equations if which == "e" else found.rates).update(
-            _as_equations(head, dict(zip(parts, values, strict=True)))
-        )
+    if joint is not None and not bones.in_tree(joint):
+        equations = _as_equations(head, dict(zip(parts, values, strict=True)))
+        (found.equations if which == "e" else found.rates).update(equations)
         return
     place = names.index(f"{head}.{parts[0]}")
     out, held = (found.p, found.held) if which == "e" else (found.v, found.held_rates)

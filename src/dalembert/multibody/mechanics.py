@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import UntraceableWarning
+from dalembert.errors import UntraceableError, UntraceableWarning
 from dalembert.kept import computed
 from dalembert.model.inputs import TracedInput
 from dalembert.multibody import algebra as al
@@ -53,6 +53,12 @@ class Mechanics:
         self.bones = skeleton(system, ())
         self.parts = expressions(system, set())
         scene, symbols = self.parts.scene, self.parts.symbols
+        if symbols.untraced:
+            one = symbols.untraced[0]
+            raise UntraceableError(
+                f"{one.where}: its function cannot be traced ({one.reason}), and derivatives are needed here; write it "
+                "with NumPy's functions"
+            )
         self.size = size_of(self.bones)
         self.columns = np.where(are_lengths(self.bones), self.size, 1.0)
 

@@ -297,7 +297,7 @@ def _not_unique(system: Multibody, found: Dependence) -> dict[str, tuple[str, ..
     for p in found.positions:
         G = found.closing.evaluate(p, np.arange(found.closing.bones.n_v))[1]
         G = G if isinstance(G, np.ndarray) else G.toarray()
-        U, s, _ = np.linalg.svd(G)
+        U, s, _ = np.linalg.svd(G, full_matrices=G.shape[0] > G.shape[1])
         rank = int((s > 1e-9 * s.max(initial=0.0)).sum())
         if rank == found.rank:
             effect = np.abs(function(p, given).full() @ (U[:, rank:] / scale[:, None])).max(axis=1, initial=0.0)
