@@ -242,6 +242,32 @@ def test_check_a_problem_finds_start_values(user_file):
         assert "consistent" in result.stdout
 
 
+WITH_START = """
+    import dalembert as da
+
+    rod = da.EquationsOfMotion(name="rod", p=["x", "y"], mass=[1, 1], force=[0, -9.81],
+                               start={"p0": {"x": 0.6, "y": -0.8}}, outputs={"tip": lambda s: s.p},
+                               holonomic=lambda s: [s.x**2 + s.y**2 - 1])
+"""
+
+
+def test_models_with_start_values_can_be_simulated(user_file):
+    path = user_file(WITH_START)
+    for target in (path, f"{path}:rod"):
+        result = run("simulate", target, "--t-end", "0.5")
+        assert result.exit_code == 0
+        assert "reached t = 0.5" in result.stdout
+    assert "add --t-end" in fails("simulate", path)
+    assert "model without start values" in fails("simulate", f"{user_file(MINE)}:model")
+
+
+def test_check_shows_outputs_and_start_values_of_a_model(user_file):
+    result = run("check", user_file(WITH_START))
+    assert result.exit_code == 0
+    for words in ("outputs", "tip", "consistent", "-0.8"):
+        assert words in result.stdout
+
+
 def test_check_names_functions_that_cannot_be_traced(user_file):
     path = user_file(
         """

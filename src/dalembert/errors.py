@@ -25,13 +25,48 @@ class ModelError(DalembertError, ValueError):
 
 
 class UrdfError(ModelError):
-    """A robot description (URDF) is faulty. `path` is its file or None, `line` that of the first fault or None."""
+    """A robot description (URDF) is faulty. `path` is its file or None, `line` that of the first fault or None.
+
+    The message shows the first 50 faults; `faults` has all of them.
+    """
+
+    def __init__(self, what: str, faults: list[str] | tuple[str, ...] = (), path: Any = None, line: int | None = None):
+        more = len(faults) - 50
+        super().__init__(what, [*faults[:50], f"… and {more} more"] if more > 0 else faults)
+        self.faults, self.path, self.line = tuple(faults), path, line
+
+
+class CannotAssemble(ModelError):
+    """Bodies and joints cannot be put together: a loop does not close, or known values contradict each other.
+
+    Attributes
+    ----------
+    joint : str or None
+        The joint (or coupling, or known value) with the largest gap.
+    distance, angle : float
+        Its gap in the nearest configuration.
+    values : tuple of str
+        Names of known values of which leaving one out would help.
+    assembly : Assembly or None
+        The nearest configuration.
+    """
 
     def __init__(
-        self, what: str, faults: list[str] | tuple[str, ...] = (), path: Any = None, line: int | None = None
+        self,
+        message: str,
+        joint: str | None = None,
+        distance: float = 0.0,
+        angle: float = 0.0,
+        values: tuple[str, ...] = (),
+        assembly: Any = None,
     ):
-        super().__init__(what, faults)
-        self.path, self.line = path, line
+        super().__init__(message)
+        self.joint, self.distance, self.angle = joint, distance, angle
+        self.values, self.assembly = values, assembly
+
+
+class NoEquilibrium(DalembertError):
+    """No position was found in which all forces balance."""
 
 
 class OptionError(DalembertError, ValueError):

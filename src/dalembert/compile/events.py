@@ -12,6 +12,7 @@ from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.model.event import Event, TracedEvents, trace_events
 from dalembert.model.outputs import Outputs
+from dalembert.model.restricted import with_released
 from dalembert.regularize.form import Form
 
 #: by what the functions compute, not by the functions: a thousand equal lambdas have one port
@@ -38,14 +39,14 @@ def event_port(form: Form, traced: TracedEvents | None) -> Port | None:
     """
     if traced is None:
         return None
-    graph, x, behind = traced.graph, form.x, None
+    graph, x, behind = with_released(traced.graph, form.model.graph), form.x, None
     values = _without_released(traced, form)
     blocks = graph.externals_in(values)
     if graph.size("v") and "a" not in form.slices and (blocks or ca.depends_on(values, graph.a)):
         x, behind = ca.vertcat(x, graph.a), {"a": slice(form.n, form.n + graph.size("v"))}
     symbols = [graph.t, x, graph.theta, *(block.symbol for block in blocks)]
     text = ca.Function("events", symbols, [values]).serialize()
-    functions = tuple(graph.functions[block.role].python for block in blocks)
+    functions = tuple(graph.functions[block.role].python or block.native for block in blocks)
 
     def make() -> Port:
         return expression_port(form, values, x, behind=behind, graph=graph)

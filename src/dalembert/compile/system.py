@@ -1,7 +1,7 @@
 """Ports of a formulation: residual and Jacobian for implicit methods, inputs, and any expression of its state.
 
 Expressions that contain functions which could not be traced become Python ports: the callback fills the external
-symbols with numbers, then calls the compiled rest.
+symbols with numbers, then calls the compiled rest. Native functions alone need no Python (`compile.native`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import numpy as np
 
 from dalembert.compile.callback import python_port
 from dalembert.compile.graph import compile_port
+from dalembert.compile.native import native_port
 from dalembert.compile.ports import Port
 from dalembert.errors import StepRefused
 from dalembert.kept import Slot
 from dalembert.model import Model
-from dalembert.model.graph import Graph
+from dalembert.model.chain import triplets
+from dalembert.model.graph import External, Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.opaque import OpaqueEvaluator
 from dalembert.regularize import System
@@ -50,7 +52,7 @@ def _compile(system: System) -> CompiledSystem:
     graph = system.model.graph
     both = ca.vertcat(system.x, system.x_dot)
     residual = expression_port(system, system.residual, both, behind=_behind(system))
-    blocks = graph.externals_in(system.residual)
+    blocks = _in_python(graph, system.residual)
     pattern = _pattern_with_externals(system, blocks) if blocks else triplets(system.jacobian.sparsity())
     return CompiledSystem(
         system,
@@ -70,8 +72,11 @@ def part_of_jacobian(compiled: CompiledSystem, where: np.ndarray) -> Port:
 def _jacobian_port(system: System, residual: Port, pattern: tuple[np.ndarray, np.ndarray], where: np.ndarray) -> Port:
     graph, n, E = system.model.graph, system.n, nonzeros(system.leading)
     both = ca.vertcat(system.x, system.x_dot)
-    if not graph.externals_in(system.residual):
-        return compile_port(graph.t, both, graph.theta, ca.vertcat(nonzeros(system.jacobian)[where.tolist()], E))
+    if not _in_python(graph, system.residual):
+        out = ca.vertcat(nonzeros(system.jacobian)[where.tolist()], E)
+        if graph.has_native:
+            return expression_port(system, out, both)
+        return compile_port(graph.t, both, graph.theta, out)
     rows, columns = pattern[0][where], pattern[1][where]
     leading = leading_port(system)
     return python_port(
@@ -109,6 +114,11 @@ def expression_port(
     graph = form.model.graph if graph is None else graph
     x = form.x if x is None else x
     expression = ca.densify(ca.vec(expression))  # `compile_port` looks for common subexpressions
+    if graph.has_native:
+        zeros = ca.vertcat(*(graph.symbol[kind] for kind in at_zero)) if at_zero else None
+        port = native_port(graph, x, expression, zeros)
+        if port is not None:
+            return port
     blocks = graph.externals_in(expression)
     if not blocks:
         return compile_port(graph.t, x, graph.theta, expression)
@@ -124,6 +134,11 @@ def expression_port(
         inner(t, np.ascontiguousarray(state), full, out)
 
     return python_port(evaluate, n_x=x.numel(), n_theta=graph.theta.numel(), n_out=expression.numel())
+
+
+def _in_python(graph: Graph, expression: ca.SX) -> list[External]:
+    """The blocks of functions that run as Python code."""
+    return [block for block in graph.externals_in(expression) if block.native is None]
 
 
 def input_port(model: Model) -> Port | None:
@@ -149,12 +164,6 @@ def _input_port(model: Model, inputs: dict[str, TracedInput]) -> Port:
 def nonzeros(matrix: ca.SX) -> ca.SX:
     """The nonzeros of a sparse matrix as a column."""
     return ca.vec(matrix.nz[:])  # those of a row are a row
-
-
-def triplets(sparsity: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the nonzeros, in their order."""
-    columns = np.repeat(np.arange(sparsity.size2()), np.diff(sparsity.colind()))
-    return np.array(sparsity.row(), dtype=np.int64), columns.astype(np.int64)
 
 
 def _pattern_with_externals(system: System, blocks: list) -> tuple[np.ndarray, np.ndarray]:

@@ -173,6 +173,8 @@ class Model(Shared):
         return hidden
 
     def _trace(self, role: str, function: Any, faults: list[str]) -> ModelFunction | None:
+        if isinstance(function, np.ndarray) and function.dtype.kind in "fiu" and function.ndim in (1, 2):
+            return self._constant(role, function, faults)  # no names are looked up
         may = FUNCTIONS[role]
         kinds = tuple(k for k in may.reads if VOCABULARY[k].role is Role.RATE or k in self.graph.vectors)
         hidden, rates = self._hidden_names(kinds, role), may.input_rates
@@ -187,6 +189,13 @@ class Model(Shared):
                 f"{describe(role, function)}: contains a constant that is NaN or infinite; check the numbers in it"
             )
         return traced
+
+    @staticmethod
+    def _constant(role: str, numbers: np.ndarray, faults: list[str]) -> ModelFunction:
+        if not np.isfinite(numbers).all():
+            faults.append(f"{role}: contains a constant that is NaN or infinite; check the numbers in it")
+        sx = ca.SX(ca.DM(numbers.astype(float)))
+        return ModelFunction(role, sx.shape, numbers.ndim, sx)
 
     def _depends(
         self, role: str, function: Any, value: ca.SX, kinds: Iterable[str], hidden: Mapping[str, str], faults: list[str]
@@ -371,15 +380,21 @@ class Model(Shared):
     @property
     def time_acts_through_inputs(self) -> bool:
         """Whether no function contains the time itself; those that could not be traced might."""
-        functions = self.graph.functions.values()
-        return self.kept.get(
-            THROUGH_INPUTS, None, lambda: all(f.traced and not ca.depends_on(f.sx, self.graph.t) for f in functions)
-        )
+        t, functions = self.graph.t, self.graph.functions.values()
+
+        def timeless(f: ModelFunction) -> bool:
+            if f.native is not None:
+                return not f.native.moves and (f.applied is None or not ca.depends_on(f.applied, t))
+            return f.traced and not ca.depends_on(f.sx, t)
+
+        return self.kept.get(THROUGH_INPUTS, None, lambda: all(map(timeless, functions)))
 
     @property
     def untraceable(self) -> dict[str, str]:
         """Functions that run as Python code, with the reason."""
-        reasons = {role: f.reason for role, f in self.graph.functions.items() if role in FUNCTIONS and not f.traced}
+        functions = self.graph.functions
+        python = [role for role, f in functions.items() if role in FUNCTIONS and not f.traced and f.native is None]
+        reasons = {role: functions[role].reason for role in python}
         reasons |= {f"input {n}": i.reason for n, i in self._inputs.items() if i.sx is None}
         return reasons | {role_of(name): reason for name, reason in self._outputs.untraceable.items()}
 

@@ -16,6 +16,8 @@ from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
 from dalembert.model.base import Model, check_names, wrong_name
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe
+from dalembert.model.native import ROLES, NativeFunction
+from dalembert.model.native_blocks import native_function
 from dalembert.model.structure import Structure, broken_promises, find_structure
 from dalembert.model.vocabulary import FUNCTIONS, LEVELS, MECHANICAL, VOCABULARY, equation_name
 
@@ -203,6 +205,9 @@ class EquationsOfMotion(Model):
         """A function that returns a vector; None means absent."""
         if given is None or length == 0:  # without variables for it `_declared` has complained
             return
+        if isinstance(given, NativeFunction):
+            self._set_native(role, given, (length if given.rows is None else given.rows, 1), faults)
+            return
         function = self._trace(role, given, faults)
         if function is None:
             return
@@ -223,6 +228,23 @@ class EquationsOfMotion(Model):
             function = ModelFunction(role, function.shape, 1, ca.densify(function.sx))
         self._keep(role, function)
 
+    def _set_native(self, role: str, given: NativeFunction, shape: tuple[int | None, int], faults: list[str]) -> None:
+        """A native function; what is traced of it are the forces that are applied."""
+        if role not in ROLES:
+            faults.append(f"{role}=: a native function cannot stand here; it can for {', '.join(ROLES)}")
+            return
+        length = {"force": "v", "dynamics": "r"}.get(role)
+        if shape[0] is None or (length and shape[0] != self.graph.size(length)):
+            needed = f"needs {self.graph.size(length)} rows, not {shape[0]}" if length else "needs rows=, their number"
+            faults.append(f"{role}=: the native function '{given.recipe}' {needed}")
+            return
+        applied = None if given.applied is None else self._trace(role, given.applied, faults)
+        if given.applied is not None and (applied is None or not applied.traced):
+            faults.append(f"{role}=: applied= of the native function '{given.recipe}' cannot be traced")
+            return
+        column = None if applied is None else ca.densify(ca.vec(applied.sx))
+        self._keep(role, native_function(self.graph, role, given, shape, column, faults))
+
     def _needed(self, role: str) -> str:
         return (
             "one for each of "
@@ -242,6 +264,9 @@ class EquationsOfMotion(Model):
                 return
             self._keep("kinematics", ModelFunction("kinematics", (n_p, n_p), 2, ca.SX.eye(n_p)))
             return
+        if isinstance(given, NativeFunction):
+            self._set_native("kinematics", given, (n_p, n_v), faults)
+            return
         function = self._trace("kinematics", given, faults)
         if function is None:
             return
@@ -258,6 +283,9 @@ class EquationsOfMotion(Model):
         if given is None:
             return
         n = self.graph.size("v")
+        if isinstance(given, NativeFunction):
+            self._set_native("mass", given, (n, n), faults)
+            return
         function = self._trace("mass", given, faults)
         if function is None:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -16,13 +16,16 @@ from dalembert.model.expression import to_sx
 from dalembert.model.namespace import Namespace, UnknownName
 from dalembert.model.sympy_bridge import is_sympy, sympy_to_expr
 
+if TYPE_CHECKING:
+    from dalembert.model.native import NativeFunction
+
 
 @dataclass(frozen=True)
 class ModelFunction:
     """What a user gave for one role (`force`, `holonomic`, …).
 
-    `sx` is the traced value, or None if the function runs as Python code; `reason` then says why. `ndim` is the
-    number of dimensions of what the user returned: a mass given as a vector means a diagonal.
+    `sx` is the traced value, or None if the function is `native` or runs as Python code; `reason` then says why. `ndim`
+    is the number of dimensions of what the user returned: a mass given as a vector means a diagonal.
     """
 
     role: str
@@ -31,6 +34,9 @@ class ModelFunction:
     sx: ca.SX | None
     python: Callable[[Namespace], Any] | None = None
     reason: str | None = None
+    native: NativeFunction | None = None  # machine code in place of both
+    applied: ca.SX | None = None  # its traced argument
+    chosen: tuple[int, ...] | None = None  # rows of the native function that are in force; None: all
 
     @property
     def traced(self) -> bool:

@@ -2,7 +2,8 @@
 
 A function that cannot be traced enters the graph as *external symbols*: its value, and where the regularization needs
 them its derivatives, are inputs of the graph that `opaque.py` fills with numbers at every evaluation. Everything
-downstream treats both kinds alike.
+downstream treats both kinds alike. Native functions (`native.py`) do the same with sparse patterns, and ports fill them
+by machine code.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction
 from dalembert.model.namespace import Namespace
+from dalembert.model.native_blocks import NativeBlock, native_block
 from dalembert.model.theta import ThetaLayout
 from dalembert.model.travel import ARRIVED, Shared, carried, pack_expressions, unpack_expressions
 from dalembert.model.vocabulary import VOCABULARY, Role
@@ -40,17 +42,19 @@ class External:
     """A block of external symbols: `what` of the untraceable function `role`, column by column.
 
     `what` is "value", "time" (partial derivative by explicit time), "first" and "second" (derivatives along the
-    flow p' = Z v, s' = …, t' = 1), or "by p", "by s", "by v" (Jacobian).
+    flow p' = Z v, s' = …, t' = 1), or "by p", "by s", "by v" (Jacobian). Of a native function it is a quantity, and the
+    symbols are its nonzeros in the order in which its code writes them.
     """
 
     role: str
     what: str
     symbol: ca.SX
     shape: tuple[int, int]
+    native: NativeBlock | None = None
 
     @property
     def needs_flow(self) -> bool:
-        return self.what in ("first", "second")
+        return self.native is None and self.what in ("first", "second")
 
 
 @dataclass
@@ -101,19 +105,23 @@ class Graph(Shared):
         state = {name: value for name, value in dict(self.__dict__).items() if name not in (*DERIVED, *SYMBOLS)}
         functions = {role: replace(f, python=carried(f.python, f.role)) for role, f in self.functions.items()}
         traced = [role for role, f in functions.items() if f.traced]
+        applied = [role for role, f in functions.items() if f.applied is not None]
         symbols = [*(getattr(self, name) for name in SYMBOLS), *self.symbol.values()]
         state |= {
             "symbol": tuple(self.symbol),
-            "functions": {role: replace(f, sx=None) for role, f in functions.items()},
+            "functions": {role: replace(f, sx=None, applied=None) for role, f in functions.items()},
             "traced": traced,
+            "applied": applied,
             "externals": {},
             "casadi": ca.__version__,
-            "expressions": pack_expressions([*symbols, *(functions[role].sx for role in traced)]),
+            "expressions": pack_expressions(
+                [*symbols, *(functions[role].sx for role in traced), *(functions[role].applied for role in applied)]
+            ),
         }
         return state
 
     def _digest(self, state: dict[str, Any]) -> str | None:
-        """Hash of all but the parameters' values; None if Python functions, which cannot be compared, belong to it."""
+        """Hash of all but the parameters' values; None if functions that cannot be compared belong to it."""
         functions = state["functions"]
         if type(self) is not Graph or len(state["traced"]) < len(functions):
             return None
@@ -129,7 +137,7 @@ class Graph(Shared):
             self.__dict__.update(known.graph.__dict__)
             self.parameters = state["parameters"]
             return
-        kinds, traced = state.pop("symbol"), state.pop("traced")
+        kinds, traced, applied = state.pop("symbol"), state.pop("traced"), state.pop("applied")
         expressions = iter(unpack_expressions(state.pop("expressions"), state.pop("casadi")))
         self.__dict__.update(state)
         self.digest = digest
@@ -138,6 +146,8 @@ class Graph(Shared):
         self.symbol = {kind: next(expressions) for kind in kinds}
         for role in traced:
             self.functions[role] = replace(self.functions[role], sx=next(expressions))
+        for role in applied:
+            self.functions[role] = replace(self.functions[role], applied=next(expressions))
         self._put_together()
 
     # -- sizes and names -------------------------------------------------------------------------------------------
@@ -149,6 +159,8 @@ class Graph(Shared):
     def names(self, kind: str) -> tuple[str, ...]:
         """Names of the components in states; those of rates and of a formulation's own vectors are made up."""
         word = VOCABULARY[kind]
+        if word.of is None and word.component == "{}":
+            return tuple(self.vectors.get(kind, ()))
         return tuple(word.component.format(name) for name in self.vectors.get(word.of or kind, ()))
 
     @property
@@ -280,7 +292,7 @@ class Graph(Shared):
 
     def acceleration_names(self) -> tuple[str, ...]:
         """x_ddot where the velocity is x_dot, omega_dot where it is omega; names that are taken mean what they did."""
-        positions = self.vectors.get("p", ())
+        positions = frozenset(self.vectors.get("p", ()))
         return tuple(
             f"{name[:-4]}_ddot" if name.endswith("_dot") and name[:-4] in positions else f"{name}_dot"
             for name in self.vectors.get("v", ())
@@ -312,6 +324,8 @@ class Graph(Shared):
         function = self.functions[role]
         if function.traced:
             return function.sx
+        if function.native is not None:
+            return self.native_rows(role)
         value = self.external(role, "value", function.shape)
         return ca.diag(value) if role == "mass" and function.ndim == 1 else value
 
@@ -322,6 +336,53 @@ class Graph(Shared):
             symbol = ca.SX.sym("external", shape[0] * shape[1])
             self.externals.setdefault(key, External(role, what, symbol, shape))  # another thread may have been quicker
         return ca.reshape(self.externals[key].symbol, *shape)
+
+    def native(self, role: str, what: str = "value") -> ca.SX:
+        """A quantity of a native function as external symbols in its pattern, made at first use."""
+        key = (role, what)
+        if key not in self.externals:
+            block = native_block(self, role, what)
+            symbol = ca.SX.sym("native", block.size)
+            self.externals.setdefault(key, External(role, what, symbol, block.shape, block))
+        external = self.externals[key]
+        if external.native.pattern is None:
+            return external.symbol
+        return external.native.matrix(external.symbol)
+
+    def native_rows(self, role: str, what: str = "value") -> ca.SX:
+        """The same, with those rows that are in force."""
+        rows = self.functions[role].chosen
+        return self.native(role, what) if rows is None else self.native(role, what)[list(rows), :]
+
+    def argument(self, kind: str) -> ca.SX:
+        """A vector as native functions read it."""
+        return self.a if kind == "a" else self.symbol[kind]
+
+    def whole_values(self, values: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """Numbers of the vectors as native functions read them."""
+        return values
+
+    def native_size(self, role: str, what: str) -> int:
+        """How many numbers the code of a quantity writes."""
+        return native_block(self, role, what).size
+
+    @property
+    def has_native(self) -> bool:
+        """Whether a function is native."""
+        return any(function.native is not None for function in self.functions.values())
+
+    def theta_places(self) -> dict[str, slice]:
+        """Where parameters, discrete variables, inputs and their rates stand in θ, by name."""
+        layout, places, offset = self.layout, {}, 0
+        for name, value in self.parameters.items():
+            places[name] = slice(offset, offset + value.size)
+            offset += value.size
+        for i, name in enumerate(self.discrete):
+            places[name] = slice(layout.discrete.start + i, layout.discrete.start + i + 1)
+        for i, name in enumerate(self.inputs):
+            for part, suffix in ((layout.u, ""), (layout.du, "_dot"), (layout.ddu, "_ddot")):
+                places[name + suffix] = slice(part.start + i, part.start + i + 1)
+        return places
 
     def externals_in(self, expression: ca.SX) -> list[External]:
         """The external blocks an expression depends on."""

@@ -12,6 +12,8 @@ from dalembert.checks import said, users_arithmetic, words
 from dalembert.errors import FunctionFailed, StepRefused
 from dalembert.model.functions import call_with_numbers, describe
 from dalembert.model.namespace import UnknownName
+from dalembert.model.native import APPLIED
+from dalembert.model.native_values import Caller, Groups, difference
 from dalembert.model.numeric import directional_derivative, jacobian
 from dalembert.model.vocabulary import FUNCTIONS, FunctionRole
 
@@ -31,6 +33,7 @@ class OpaqueEvaluator:
         self.hidden = hidden
         self._flow = _Flow(graph, hidden) if any(block.needs_flow for block in blocks) else None
         self._slots = np.cumsum([0, *(block.symbol.numel() for block in self.blocks)])
+        self._natives: dict[tuple[str, str], _NativeEvaluator] = {}
         self._mass: tuple[bytes, np.ndarray] | None = None  # a constant one, and the fixed part of θ it belongs to
 
     def __call__(self, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
@@ -44,6 +47,11 @@ class OpaqueEvaluator:
         self, block: External, t: float, values: Mapping, theta: np.ndarray, flow: Mapping | None
     ) -> np.ndarray:
         role, what = block.role, block.what
+        if block.native is not None:
+            evaluator = self._natives.get((role, what))
+            if evaluator is None:
+                evaluator = self._natives[role, what] = _NativeEvaluator(self.graph, block)
+            return evaluator(t, values, theta)
         promises = self.graph.promises
         if role == "mass" and "constant mass" in promises:
             key = theta[self.graph.layout.fixed].tobytes()
@@ -105,6 +113,37 @@ class OpaqueEvaluator:
         if not np.isfinite(result).all():
             raise StepRefused(f"{where} returned {result[~np.isfinite(result)][0]} at t = {t:.9g}")
         return result
+
+
+class _NativeEvaluator:
+    """A quantity of a native function at a point."""
+
+    def __init__(self, graph: Graph, block: External):
+        self._graph, self._block = graph, block.native
+        native = block.native
+        code = native.function.code(graph)
+        size = native.size if native.parent is None else graph.native_size(block.role, native.parent)
+        self._call = Caller(code, native.given, size, native.where)
+        self._groups = None if native.parent is None else Groups(native.pattern, native.shape[1])
+        self._applied = None
+        if APPLIED in native.kinds:
+            kinds = tuple(kind for kind in (*graph.vectors, "a") if graph.size(kind))
+            symbols = [graph.a if kind == "a" else graph.symbol[kind] for kind in kinds]
+            function = ca.Function("applied", [graph.t, graph.theta, *symbols], [ca.densify(native.arguments[-1])])
+            self._applied = (function, kinds)
+
+    def __call__(self, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
+        native, whole = self._block, self._graph.whole_values(values)
+        parts = [whole[k] if k != APPLIED else self._applied_values(t, values, theta) for k in native.kinds]
+        x = np.concatenate([np.zeros(0), *parts])
+        if self._groups is None:
+            return self._call(t, x, theta)
+        return difference(lambda z: self._call(t, z, theta), x, native.place, self._groups, native.size)
+
+    def _applied_values(self, t: float, values: Mapping, theta: np.ndarray) -> np.ndarray:
+        function, kinds = self._applied
+        given = [values.get(k, np.zeros(function.numel_in(2 + i))) for i, k in enumerate(kinds)]
+        return np.array(function(t, theta, *given), float).ravel()
 
 
 class _Flow:

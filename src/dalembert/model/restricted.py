@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -49,12 +50,32 @@ class RestrictedGraph(Graph):
         theta: np.ndarray,
         input_rates: bool = True,
     ) -> Namespace:
+        return self.whole.numbers(kinds, hidden, t, self.whole_values(values), theta, input_rates)
+
+    def argument(self, kind: str) -> ca.SX:
+        if kind not in self.rows:
+            return super().argument(kind)
+        complete = ca.SX.zeros(self.whole.size(kind))
+        complete[self.rows[kind]] = self.symbol[kind]
+        return complete
+
+    def whole_values(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         complete = dict(values)
         for kind, rows in self.rows.items():
             if kind in values:
                 complete[kind] = np.zeros(self.whole.size(kind))
                 complete[kind][rows] = values[kind]
-        return self.whole.numbers(kinds, hidden, t, complete, theta, input_rates)
+        return complete
+
+
+def with_released(graph: Graph, own: Graph) -> Graph:
+    """A graph of the whole model for a model whose graph is `own`: Python functions see zeros for what is released."""
+    if not isinstance(own, RestrictedGraph):
+        return graph
+    twin = RestrictedGraph.__new__(RestrictedGraph)
+    twin.__dict__.update(graph.__dict__)
+    twin.whole, twin.rows = graph, own.rows
+    return twin
 
 
 def _build(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotion:
@@ -88,6 +109,12 @@ def _build(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotio
 
 def _chosen(function: ModelFunction, rows: list[int] | None, released: ca.SX) -> ModelFunction:
     """A function with the given rows alone (None: all), and without the multipliers that are released."""
+    if function.native is not None:
+        applied = function.applied
+        if applied is not None and released.numel():
+            applied = ca.substitute(applied, released, ca.SX.zeros(released.numel()))
+        shape = function.shape if rows is None else (len(rows), 1)
+        return replace(function, shape=shape, applied=applied, chosen=None if rows is None else tuple(rows))
     if not function.traced and rows is None:
         return function
     shape = function.shape if rows is None else (len(rows), 1)

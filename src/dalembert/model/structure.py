@@ -36,9 +36,14 @@ def find_structure(graph: Graph) -> Structure:
     M = ca.sparsify(graph.value("mass"))
     off = any(row != column for row, column in zip(*M.sparsity().get_triplet(), strict=True))
     moving = _what_mass_may_follow(graph)
-    constant = not ca.depends_on(M, moving) and (graph.functions["mass"].traced or "constant mass" in graph.promises)
+    known = graph.functions["mass"].traced or "constant mass" in graph.promises
+    constant = known and not ca.depends_on(M, moving)
     timeless = all(not ca.depends_on(f.sx, graph.time) for f in graph.functions.values() if f.traced)
-    opaque = any(not f.traced for f in graph.functions.values())
+    natives = [f for f in graph.functions.values() if f.native is not None]
+    timeless &= not any(
+        f.native.moves or (f.applied is not None and ca.depends_on(f.applied, graph.time)) for f in natives
+    )
+    opaque = any(not f.traced and f.native is None for f in graph.functions.values())
     return Structure(
         timeless and (not opaque or "autonomous" in graph.promises), "full" if off else "diagonal", constant
     )
@@ -52,7 +57,7 @@ def broken_promises(graph: Graph) -> Iterator[str]:
             if ca.depends_on(mass.sx, _what_mass_may_follow(graph)):
                 others = "inputs or discrete variables" if graph.discrete else "inputs"
                 yield f"constant_mass=True, but mass depends on positions, contact points, time or {others}"
-        elif _differ(graph, "mass", range(len(SAMPLES)), (0.0, 0.7), discrete=(0.0, 1.0)):
+        elif mass.native is None and _differ(graph, "mass", range(len(SAMPLES)), (0.0, 0.7), discrete=(0.0, 1.0)):
             yield f"constant_mass=True, but {describe('mass', mass.python)} gives other values at other points"
     if "autonomous" in graph.promises:
         for role, function in graph.functions.items():
@@ -60,6 +65,9 @@ def broken_promises(graph: Graph) -> Iterator[str]:
             if function.traced:
                 if ca.depends_on(function.sx, graph.time):
                     yield f"autonomous=True, but {where} contains the time or an input"
+            elif function.native is not None:
+                if function.native.moves:
+                    yield f"autonomous=True, but the native function for {role} says that it moves with time"
             elif any(_differ(graph, role, (k,), (0.0, 0.7)) for k in range(len(SAMPLES))):
                 yield f"autonomous=True, but {where} gives other values at other times"
 

@@ -1,5 +1,6 @@
 """Mechanical systems from bodies, joints and force elements."""
 
+from dalembert.multibody.shapes import Box, Capsule, Cylinder, Line, Mesh, Plate, Sphere
 from dalembert.multibody.system import Multibody
 
-__all__ = ["Multibody"]
+__all__ = ["Box", "Capsule", "Cylinder", "Line", "Mesh", "Multibody", "Plate", "Sphere"]

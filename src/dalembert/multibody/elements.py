@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from dalembert.multibody.scene import Scene
 
 
+#: added to squares of lengths and speeds below roots: also the cube of its root is far from the smallest numbers
+TINY = 1e-60
+
+
 class Element:
     """Base of all. `states` are variables of its own with start values, `act` puts in the forces."""
 
@@ -39,16 +43,20 @@ class Element:
 
 @dataclass(eq=False)
 class Coupling(Element):
-    """q = ratio · q_other + offset."""
+    """q = ratio/per · q_other + offset, with the opposite sign if it reverses."""
 
     name: str
     joint: Joint
     other: Joint
     ratio: Any
+    per: Any
     offset: Any
+    reverses: bool = False
 
     def constraints(self, scene: Scene) -> list[tuple[str, Scalar]]:
-        follows = al.plus(al.times(scene.value(self.ratio), scene.coordinate(self.other)), scene.value(self.offset))
+        ratio = scene.value(self.ratio) / scene.value(self.per)
+        follows = al.times(-ratio if self.reverses else ratio, scene.coordinate(self.other))
+        follows = al.plus(follows, scene.value(self.offset))
         return [("coupling", al.minus(scene.coordinate(self.joint), follows))]
 
 
@@ -67,14 +75,16 @@ class Spring(Element):
         A, B = scene.motion(self.first), scene.motion(self.second)
         d, u = al.subtract(B.x, A.x), al.subtract(B.v, A.v)
         rest = scene.value(self.length)
-        if rest == 0.0 and self.damping == 0.0 and not callable(self.stiffness):
+        bare = type(rest) is not ca.SX and rest == 0.0
+        if bare and self.damping == 0.0 and not callable(self.stiffness):
             k = scene.value(self.stiffness)  # linear in the positions: no root, and nothing to divide by
             pull = al.scale(k, d)
             scene.potential = al.plus(scene.potential, al.times(0.5, al.times(k, al.dot(d, d))))
             length = al.norm(d)
             force = al.times(k, length)
         else:
-            length = al.norm(d)
+            # without a rest length the force vanishes with the length: what is added only keeps 0/0 away
+            length = al.root(al.plus(al.dot(d, d), TINY)) if bare else al.norm(d)
             rate = al.dot(d, u) / length
             force = al.plus(self._elastic(scene, length - rest), self._viscous(scene, rate))
             pull = al.scale(force / length, d)
@@ -86,13 +96,15 @@ class Spring(Element):
     def _elastic(self, scene: Scene, elongation: Scalar) -> Scalar:
         if callable(self.stiffness):
             scene.without_potential.append(f"spring '{self.name}'")
-            return scene.apply(self.stiffness, elongation)
+            return scene.apply(f"spring '{self.name}'", self.stiffness, elongation)
         k = scene.value(self.stiffness)
         scene.potential = al.plus(scene.potential, al.times(0.5, al.times(k, elongation**2)))
         return al.times(k, elongation)
 
     def _viscous(self, scene: Scene, rate: Scalar) -> Scalar:
-        return scene.apply(self.damping, rate) if callable(self.damping) else al.times(scene.value(self.damping), rate)
+        if callable(self.damping):
+            return scene.apply(f"spring '{self.name}'", self.damping, rate)
+        return al.times(scene.value(self.damping), rate)
 
 
 @dataclass(eq=False)
@@ -107,17 +119,16 @@ class Torsion(Element):
 
     def act(self, scene: Scene) -> None:
         deflection = al.minus(scene.coordinate(self.joint), scene.value(self.rest))
-        rate = scene.rate(self.joint)
+        rate, where = scene.rate(self.joint), f"torsion '{self.name}'"
         if callable(self.stiffness):
-            scene.without_potential.append(f"torsion '{self.name}'")
-            elastic = scene.apply(self.stiffness, deflection)
+            scene.without_potential.append(where)
+            elastic = scene.apply(where, self.stiffness, deflection)
         else:
             k = scene.value(self.stiffness)
             elastic = al.times(k, deflection)
             scene.potential = al.plus(scene.potential, al.times(0.5, al.times(elastic, deflection)))
-        viscous = (
-            scene.apply(self.damping, rate) if callable(self.damping) else al.times(scene.value(self.damping), rate)
-        )
+        d = self.damping
+        viscous = scene.apply(where, d, rate) if callable(d) else al.times(scene.value(d), rate)
         force = -al.plus(elastic, viscous)
         scene.drive(self.joint, force)
         scene.reports[f"{self.name}.force"] = (force, "torque, or force, of the spring in the joint")
@@ -234,7 +245,7 @@ class Friction(Element):
         rate = scene.rate(self.joint)
         level = scene.value(self.coulomb)
         more = al.minus(scene.value(self.stiction), level)
-        if not (type(more) is float and more == 0.0):
+        if type(more) is ca.SX or more != 0.0:
             level = level + more * ca.exp(-((rate / scene.value(self.stribeck)) ** 2))
         force = -(level * ca.tanh(rate / scene.value(self.smoothing)) + al.times(scene.value(self.viscous), rate))
         scene.drive(self.joint, force)
@@ -284,7 +295,7 @@ class Drag(Element):
     def act(self, scene: Scene) -> None:
         u = al.subtract(scene.motion(self.frame).v, scene.values(self.wind))
         # |u| has no derivative at rest, but |u| u has: what is added there is far below any tolerance
-        speed = al.root(al.plus(al.dot(u, u), 1e-300))
+        speed = al.root(al.plus(al.dot(u, u), TINY))
         factor = al.plus(al.times(scene.value(self.coefficient), speed), scene.value(self.linear))
         force = al.negative(al.scale(factor, u))
         scene.act(self.frame, force)

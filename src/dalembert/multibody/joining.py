@@ -106,19 +106,18 @@ class Joining:
                 f"{where}: a {kind.name} joint is for {'planar' if kind.planar else 'spatial'} systems"
                 + (", and this one has planar=True" if self.planar else "; this one has planar=False")
             )
-        known = (
-            _OPTIONS | ({"pitch"} if kind_name == "screw" else set()) | ({"radius"} if "disc" in kind_name else set())
-        )
-        known |= {"second_axis"} if kind_name == "universal" else set()
         for option in options:
-            if option not in known:
+            if option not in _OPTIONS and option != _MORE.get(kind_name):
+                known = _OPTIONS | {_MORE[kind_name]} if kind_name in _MORE else _OPTIONS
                 near = difflib.get_close_matches(option, known, n=1)
                 hint = f"; did you mean {near[0]}=?" if near else f" (it takes {', '.join(sorted(known))})"
                 raise OptionError(f"{where}: a {kind.name} joint takes no {option}={hint}")
-        ends = []
-        for which, part, at, turned in (("first", first, "at", "rotation"), ("second", second, "to", "rotation_to")):
-            self._mine(where, which, part)
-            ends.append(placed(f"{where}, {which} body", part, options.get(at), options.get(turned)))
+        self._mine(where, "first", first)
+        self._mine(where, "second", second)
+        ends = (
+            placed(f"{where}, first body", first, options.get("at"), options.get("rotation")),
+            placed(f"{where}, second body", second, options.get("to"), options.get("rotation_to")),
+        )
         if ends[0].body is ends[1].body:
             raise ModelError(
                 f"{where}: both ends are on '{ends[0].body.name}'; a joint connects two bodies, or a body and mb.ground"
@@ -182,9 +181,8 @@ class Joining:
     def _mine(self, where: str, which: str, part: Any) -> None:
         body = part.body if isinstance(part, Frame) else part
         if not isinstance(body, Body):
-            hint = (
-                f"; mb.bodies has one of this name: take what mb.body({part!r}) returned" if part in self._names else ""
-            )
+            known = isinstance(part, str) and part in self._names
+            hint = f"; mb.bodies has one of this name: take what mb.body({part!r}) returned" if known else ""
             raise ModelError(f"{where}: {which}={shown(part)} must be a body, a frame, or mb.ground{hint}")
         if body.system is not self:
             raise ModelError(f"{where}: '{body.name}' belongs to another Multibody ('{body.system.name}')")
@@ -211,16 +209,20 @@ class Joining:
 _OPTIONS = {
     "axis", "at", "to", "rotation", "rotation_to", "q0", "v0", "drive", "damping", "stiffness", "rest", "limits", "cut",
 }  # fmt: skip
+#: options of single kinds
+_MORE = {"screw": "pitch", "rolling disc": "radius", "universal": "second_axis"}
 
 
 def _in_plane(where: str, axis: Any) -> tuple[float, float, float]:
-    if axis in ("x", "y", "-x", "-y"):
+    if isinstance(axis, str) and axis in ("x", "y", "-x", "-y"):
         return direction(where, "axis", axis)
     x, y, _ = values_of(vector(where, "axis", axis, True))
     return direction(where, "axis", (x, y, 0.0))
 
 
 def _start_values(where: str, what: str, value: Any, count: int) -> tuple[float, ...]:
+    if count == 1 and type(value) is float and math.isfinite(value):
+        return (value,)
     try:
         entries = reals(value)
     except NoNumber as reason:

@@ -24,28 +24,34 @@ class Loading:
     def coupling(self, name: str, joint: Joint | str, other: Joint | str, ratio: Any = 1.0, offset: Any = 0.0):
         """Let the coordinate of a joint be `ratio` times that of another one, plus `offset`."""
         where = f"coupling '{self._new('coupling', name)}'"
+        return self._couple(
+            where, name, joint, other, (number(where, "ratio", ratio), 1.0), number(where, "offset", offset)
+        )
+
+    def _couple(self, where: str, name: str, joint: Any, other: Any, ratio: tuple[Number, Number], offset: Number):
         one, two = self._my_joint(where, joint), self._my_joint(where, other)
         if one is two:
             raise ModelError(f"{where}: couples joint '{one.name}' with itself")
         one.counted = one.counted or one.kind.name in ("revolute", "screw")
         two.counted = two.counted or two.kind.name in ("revolute", "screw")
-        return self._element(
-            elements.Coupling(name, one, two, number(where, "ratio", ratio), number(where, "offset", offset))
-        )
+        return self._element(elements.Coupling(name, one, two, *ratio, offset))
 
     def gear(
         self, name: str, joint: Joint | str, other: Joint | str, teeth: Any, other_teeth: Any, inner: bool = False
     ):
         """Two wheels in mesh: joint · teeth = −other · other_teeth, or plus with `inner` teeth."""
-        where = f"gear '{name}'"
-        one, two = (
-            value_of(number(where, what, n, above=0.0)) for what, n in (("teeth", teeth), ("other_teeth", other_teeth))
-        )
-        return self.coupling(name, joint, other, ratio=(1.0 if inner else -1.0) * two / one)
+        where = f"gear '{self._new('gear', name)}'"
+        mine, others = number(where, "teeth", teeth, above=0.0), number(where, "other_teeth", other_teeth, above=0.0)
+        if not isinstance(inner, bool | np.bool_):
+            raise ModelError(f"{where}: inner={shown(inner)} must be True or False")
+        gear = self._couple(where, name, joint, other, (others, mine), 0.0)
+        gear.reverses = not inner
+        return gear
 
     def rack(self, name: str, slider: Joint | str, wheel: Joint | str, radius: Any):
         """A rack moved by a pinion: the slider's distance is `radius` times the angle of the wheel."""
-        return self.coupling(name, slider, wheel, ratio=number(f"rack '{name}'", "radius", radius))
+        where = f"rack '{self._new('rack', name)}'"
+        return self._couple(where, name, slider, wheel, (number(where, "radius", radius), 1.0), 0.0)
 
     # -- forces ----------------------------------------------------------------------------------------------------
 

@@ -57,6 +57,8 @@ class Link:
     mass: Scalar
     com: Vector  # from the origin, in the link's axes
     inertia: Matrix  # about com, in the link's axes
+    backwards: bool  # coordinates are those of the parent relative to the link
+    reach: Vector  # then: from the link's origin to the joint's frame on the parent, in the link's axes
 
 
 @dataclass
@@ -127,6 +129,10 @@ class Tree:
             turned = al.rotation_of(tuple(self.q[first : first + 4]))
         if move is Move.FREE:
             shift, turned = tuple(self.q[first : first + 3]), al.rotation_of(tuple(self.q[first + 3 : first + 7]))
+        backwards, reach = bool(bones.backwards[i]), ZERO
+        if backwards:
+            reach, turned = shift, al.transpose(turned)
+            shift = al.negative(al.turn(turned, reach))
 
         local = al.add(offset, al.turn(fixed, shift))
         if self.planar:  # one sine and cosine of the whole angle, and no products of rotations
@@ -146,6 +152,11 @@ class Tree:
                 Move.REVOLUTE: ((axis, ZERO),),
                 Move.PRISMATIC: ((ZERO, own),),
             }[move]
+        elif backwards:  # the parent turns and moves relative to the link
+            about = [al.turn_back(turned, unit) for unit in UNIT]
+            freedoms = tuple((al.negative(axis), al.cross(axis, reach)) for axis in about)
+            if move is Move.FREE:
+                freedoms = (*((ZERO, al.negative(unit)) for unit in UNIT), *freedoms)
         else:
             freedoms = {
                 Move.REVOLUTE: lambda: ((axis, ZERO),),
@@ -163,6 +174,8 @@ class Tree:
             parent, move, R, x, angle, E, r, freedoms, tuple(range(start, start + len(freedoms))),
             entry(bones.mass[i]), al.turn(R, com) if self.planar else com,
             inertia,  # planar bodies have none but about z
+            backwards,
+            reach,
         )  # fmt: skip
 
     def out(self, i: int, a: Vector) -> Vector:
@@ -197,7 +210,12 @@ class Tree:
         for place, (about, along) in zip(link.places, link.freedoms, strict=True):
             turning = al.add(turning, al.scale(v[place], about))
             moving = al.add(moving, al.scale(v[place], along))
-        return Twist(al.cross(w_up, turning), al.add(swing, al.scale(2.0, al.cross(w_up, moving))))
+        u = al.add(swing, al.scale(2.0, al.cross(w_up, moving)))
+        if link.backwards:  # freedoms are constant in axes of the link, which turns relative to the parent
+            away = al.add(moving, al.cross(turning, link.reach))  # −x', the rate of `reach`
+            u = al.add(u, al.scale(2.0, al.cross(turning, away)))
+            u = al.subtract(u, al.cross(turning, al.cross(turning, link.reach)))
+        return Twist(al.cross(w_up, turning), u)
 
     def accelerations(
         self, v: Sequence[Scalar], a: Sequence[Scalar] | None, motions: Sequence[Twist], gravity: Vector = ZERO
@@ -269,7 +287,8 @@ class Tree:
         """Whether the link is a body of its own coordinates at its centre of mass that carries nothing."""
         link = self.links[i]
         at_centre = all(type(x) is not ca.SX and x == 0.0 for x in link.com)
-        return link.move is Move.FREE and link.parent < 0 and not self._carries[i] and at_centre
+        plain = link.move is Move.FREE and not link.backwards and np.array_equal(self.bones.rotation[i], np.eye(3))
+        return plain and link.parent < 0 and not self._carries[i] and at_centre
 
     def mass_matrix(self) -> list[list[Scalar]]:
         """By composite rigid bodies."""

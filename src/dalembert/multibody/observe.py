@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -11,14 +11,18 @@ from dalembert.errors import ModelError
 from dalembert.kept import computed
 from dalembert.model.expression import to_sx
 from dalembert.model.namespace import Namespace
+from dalembert.model.outputs import LazyOutputs
+from dalembert.model.travel import carried
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import Matrix, Scalar, Vector
 from dalembert.multibody.closure import closure, driven, reaction
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.scene import Scene, Symbols
+from dalembert.multibody.untraced import WithPython
 
 if TYPE_CHECKING:
     from dalembert.multibody.equations import Expressions
+    from dalembert.multibody.redundancy import Selection
     from dalembert.multibody.system import Multibody
 
 #: of bodies and of frames that were given a name
@@ -48,19 +52,25 @@ OF_SYSTEMS = {
 class Observer:
     """Makes expressions of results when they are asked for. It travels as the description that it belongs to."""
 
-    def __init__(self, system: Multibody, own: set[int] | None, parts: Expressions | None = None):
-        self.system, self.own = system, own
+    def __init__(
+        self,
+        system: Multibody,
+        own: set[int] | None,
+        parts: Expressions | None = None,
+        chosen: Selection | None = None,
+    ):
+        self.system, self.own, self.chosen = system, own, chosen
         if parts is not None:
             self.__dict__["parts"] = parts
 
     def __reduce__(self) -> tuple:
-        return Observer, (self.system, self.own)
+        return Observer, (self.system, self.own, None, self.chosen)
 
     @computed
     def parts(self) -> Expressions:
         from dalembert.multibody.equations import expressions
 
-        return expressions(self.system, self.own)
+        return expressions(self.system, self.own, None if self.chosen is None else self.chosen.axes)
 
     @property
     def scene(self) -> Scene:
@@ -68,40 +78,68 @@ class Observer:
 
     # -- names -----------------------------------------------------------------------------------------------------
 
-    def descriptions(self) -> dict[str, str]:
-        """A line about each result, by name; variables of the model are not among them."""
-        system, bones = self.system, self.parts.bones
-        variables = {*bones.names, *bones.rates, *self.parts.states}
-        lines: dict[str, str] = {}
-        for name, frame_lines in (
-            *((body.name, OF_FRAMES | OF_BODIES) for body in system.bodies),
-            *((name, OF_FRAMES) for name in system.markers),
-        ):
-            lines |= {f"{name}.{part}": line for part, line in frame_lines.items()}
-            if system.planar:
-                lines[f"{name}.angle"] = "of its frame in the world"
-        for joint in system.joints:
-            lines |= {f"{joint.name}.{part}": line for part, line in OF_JOINTS.items()}
-            if joint.kind.freedoms == 1:
-                lines[joint.coordinates[0]] = "coordinate of the joint"
-                lines[joint.rates[0]] = lines[f"{joint.name}.speed"] = "rate of the coordinate"
-            if joint.drive is not None:
-                lines[f"{joint.name}.drive_force"] = "torque, or force, of the drive"
-        lines |= {name: line for name, (_, line) in self.scene.reports.items()}
-        lines |= OF_SYSTEMS
-        return {name: line for name, line in lines.items() if name not in variables}
+    @computed
+    def _variables(self) -> frozenset[str]:
+        """Names that models have anyway."""
+        return frozenset((*self.parts.bones.names, *self.parts.bones.rates, *self.parts.states))
+
+    @computed
+    def _joints(self) -> dict[str, Joint]:
+        return {joint.name: joint for joint in self.system.joints}
+
+    @computed
+    def _frames(self) -> dict[str, Frame]:
+        return {body.name: Frame(body) for body in self.system.bodies} | self.system.markers
+
+    def _lines(self, head: str) -> dict[str, str]:
+        """What there is about a body, a marker or a joint, by the second part of its name."""
+        joint = self._joints.get(head)
+        if joint is None:
+            frame = self._frames.get(head)
+            if frame is None:
+                return {}
+            lines = OF_FRAMES if head in self.system.markers else OF_FRAMES | OF_BODIES
+            return lines | ({"angle": "of its frame in the world"} if self.system.planar else {})
+        lines = dict(OF_JOINTS)
+        if joint.kind.freedoms == 1:
+            lines |= {joint.kind.coordinates[0]: "coordinate of the joint"}
+            lines |= dict.fromkeys((joint.kind.rates[0], "speed"), "rate of the coordinate")
+        if joint.drive is not None:
+            lines["drive_force"] = "torque, or force, of the drive"
+        return lines
+
+    def description(self, name: str) -> str | None:
+        """A line about a result; None if there is none of this name, or if it is a variable of the model."""
+        head, _, part = name.partition(".")
+        line = OF_SYSTEMS.get(name) or self._lines(head).get(part)
+        if line is None and name in self.scene.reports:
+            line = self.scene.reports[name][1]
+        return None if line is None or name in self._variables else line
+
+    def names(self) -> Iterator[str]:
+        """Of all results."""
+        for head in (*self._frames, *self._joints):
+            for part in self._lines(head):
+                if f"{head}.{part}" not in self._variables:
+                    yield f"{head}.{part}"
+        yield from (name for name in self.scene.reports if name not in self._variables)
+        yield from OF_SYSTEMS
 
     def __call__(self, name: str) -> Callable[[Namespace], Any]:
         """The result as a function of a model's namespace."""
+        return self._function(*self.value(name))
+
+    def value(self, name: str) -> tuple[Any, int]:
+        """The result as an expression in symbols of the description: scalar, vector or matrix, and its width."""
         head, _, part = name.partition(".")
         if name in self.scene.reports:
-            return self._function(self.scene.reports[name][0], width=self._width)
+            return self.scene.reports[name][0], self._width
         if name in OF_SYSTEMS:
-            return self._function(getattr(self, f"_{head}_{part}")(), width=self._width)
-        joint = next((joint for joint in self.system.joints if joint.name == head), None)
+            return getattr(self, f"_{head}_{part}")(), self._width
+        joint = self._joints.get(head)
         if joint is not None:
-            return self._function(self._of_joint(joint, part), width=1 if self._flat(part) else self._width)
-        return self._function(self._of_frame(head, part), width=self._width)
+            return self._of_joint(joint, part), 1 if self._flat(part) else self._width
+        return self._of_frame(head, part), self._width
 
     @property
     def _width(self) -> int:
@@ -114,8 +152,18 @@ class Observer:
     # -- symbols and functions -------------------------------------------------------------------------------------
 
     @computed
+    def model_lam(self) -> ca.SX:
+        """Multipliers of the model, which may have left out redundant constraints."""
+        return ca.SX.sym("lam", len(self.parts.rows if self.chosen is None else self.chosen.kept))
+
+    @computed
     def lam(self) -> ca.SX:
-        return ca.SX.sym("lam", len(self.parts.rows))
+        """Multipliers of all constraints."""
+        if self.chosen is None or not self.chosen.dependent:
+            return self.model_lam
+        from dalembert.multibody.redundancy import all_multipliers
+
+        return all_multipliers(self, self.chosen, self.model_lam)
 
     def _function(self, value: Any, width: int) -> Callable[[Namespace], Any]:
         """A function of the namespace that returns a scalar, a vector, or a matrix."""
@@ -127,7 +175,7 @@ class Observer:
             expression, shape = ca.SX(value[2]), "scalar"
         else:
             expression, shape = ca.densify(ca.vertcat(*value[:width])), "vector"
-        inner = transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.lam)
+        inner = transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.model_lam)
         if shape == "matrix":
             from dalembert.model.expression import matrix
 
@@ -137,9 +185,9 @@ class Observer:
     # -- bodies and frames -----------------------------------------------------------------------------------------
 
     def _of_frame(self, name: str, part: str) -> Any:
-        body = next((body for body in self.system.bodies if body.name == name), None)
-        frame = self.system.markers[name] if body is None else Frame(body)
-        if body is not None and part in OF_BODIES:
+        frame = self._frames[name]
+        body = frame.body
+        if part in OF_BODIES:
             motion = self.scene.motion(Frame(body, body.com))
             return motion.x if part == "com" else motion.v
         motion = self.scene.motion(frame)
@@ -297,6 +345,39 @@ class Observer:
         return tuple(x / total for x in al.add(al.ZERO, *(al.scale(m, x) for m, _, _, x, _ in bodies)))
 
 
+class Results(LazyOutputs):
+    """All results of a system as outputs of its models; none is made, and no list of names, before it is asked for."""
+
+    checked = True
+
+    def __init__(self, observer: Observer):
+        self._build = observer
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise KeyError(name)
+        return self._build(name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._build.description(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return self._build.names()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def description(self, name: str) -> str:
+        """The line about a result."""
+        return self._build.description(name) or ""
+
+    def __reduce__(self) -> tuple:
+        return Results, (carried(self._build, "description of a Multibody"),)
+
+
 def transplant(symbols: Symbols, expression: ca.SX, **more: ca.SX) -> Callable[[Namespace], Any]:
     """An expression in symbols of the description as a function of a model's namespace."""
     own = {"t": symbols.t, "p": symbols.p, "v": symbols.v, "r": symbols.r, **more}
@@ -304,6 +385,9 @@ def transplant(symbols: Symbols, expression: ca.SX, **more: ca.SX) -> Callable[[
     used = {
         name: symbol for name, symbol in own.items() if symbol.numel() and ca.depends_on(ca.densify(expression), symbol)
     }
+    inside = [one for one in symbols.untraced if ca.depends_on(ca.densify(expression), one.symbol)]
+    if inside:
+        return WithPython(own, expression, inside)
     function = ca.Function("f", list(used.values()), [expression])
 
     def evaluate(s: Namespace) -> Any:

@@ -12,6 +12,10 @@ from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
 from dalembert.model.base import wrong_name
 
+_LETTERS = {
+    "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
+    "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
+}  # fmt: skip
 #: how far a rotation matrix may be from orthogonal; it is then made so
 ORTHOGONAL = 1e-6
 
@@ -56,6 +60,12 @@ def number(where: str, what: str, value: Any, *, least: float | None = None, abo
 def vector(where: str, what: str, value: Any, planar: bool) -> tuple[Number, Number, Number]:
     """Three numbers; in planar systems two, which get a zero behind them."""
     length = 2 if planar else 3
+    if type(value) is tuple and len(value) == length:  # plain numbers need no more: descriptions have many of them
+        for x in value:
+            if type(x) is not float or not math.isfinite(x):
+                break
+        else:
+            return (*value, 0.0) if planar else value
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
         raise ModelError(f"{where}: {what}={shown(value)} must be a vector of {length} numbers")
     entries = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
@@ -73,10 +83,11 @@ def vector(where: str, what: str, value: Any, planar: bool) -> tuple[Number, Num
 def direction(where: str, what: str, value: Any) -> tuple[float, float, float]:
     """A unit vector: "x", "y", "z", "-x", …, or three numbers that are not all zero."""
     if isinstance(value, str):
-        sign, letter = (-1.0, value[1:]) if value.startswith("-") else (1.0, value)
-        if letter not in ("x", "y", "z") or not letter:
-            raise ModelError(f"{where}: {what}={value!r} must be 'x', 'y', 'z', with a minus if need be, or a vector")
-        return tuple(sign if letter == name else 0.0 for name in "xyz")
+        if value not in _LETTERS:
+            raise ModelError(
+                f"{where}: {what}={shown(value)} must be 'x', 'y', 'z', with a minus if need be, or a vector"
+            )
+        return _LETTERS[value]
     try:
         entries = reals(value)
     except NoNumber as reason:
@@ -92,10 +103,10 @@ def direction(where: str, what: str, value: Any) -> tuple[float, float, float]:
 
 def rotation(where: str, what: str, value: Any, planar: bool) -> np.ndarray | None:
     """A rotation matrix from one, from a rotation vector, or, in planar systems, from an angle; None for none."""
-    from dalembert.multibody.algebra import rotation_vector
-
     if value is None:
         return None
+    from dalembert.multibody.algebra import rotation_vector
+
     try:
         entries = reals(value)
     except NoNumber as reason:

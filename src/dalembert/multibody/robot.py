@@ -18,11 +18,15 @@ from dalembert.multibody.shapes import Shape
 SINGLE = ("revolute", "continuous", "prismatic")
 
 
+#: the rotation of most frames, which is quicker to recognize than to multiply with
+UNTURNED = fixed(np.eye(3))
+
+
 class Pose(NamedTuple):
     """Where a frame is in another one: its origin, and its axes as columns."""
 
     xyz: np.ndarray = fixed(np.zeros(3))
-    rotation: np.ndarray = fixed(np.eye(3))
+    rotation: np.ndarray = UNTURNED
 
     def of(self, inner: Pose) -> Pose:
         """A pose in this frame, seen from outside.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.multibody.kinds import COUNTS, FREE_BODY, FREE_PLANAR_BODY, JointKind, Move
+from dalembert.multibody.kinds import COUNTS, FREE_BODY, FREE_PLANAR_BODY, Move
 from dalembert.multibody.parts import Body, Frame, Joint
 from dalembert.multibody.quantities import Parameter
 from dalembert.multibody.system import Multibody
@@ -24,7 +24,7 @@ from dalembert.multibody.system import Multibody
 _UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Carrier:
     """What moves a body: a joint, run through forwards or backwards, or nothing but its own coordinates."""
 
@@ -45,6 +45,7 @@ class Skeleton:
     rotation: np.ndarray  # (n, 3, 3): frame of the motion on the parent
     offset: np.ndarray  # (n, 3)
     pitch: np.ndarray
+    backwards: np.ndarray  # spherical and free motions whose coordinates are those of the parent relative to the link
     mass: np.ndarray
     com: np.ndarray
     inertia: np.ndarray  # (n, 3, 3) about com
@@ -103,7 +104,7 @@ def skeleton(
     if not system.bodies:
         raise ModelError(f"Multibody '{system.name}' has no bodies; add some with mb.body(...)")
     carriers, cut = _tree(system, absolute)
-    return _arrays(system, carriers, cut, Values(symbols if system.parameters else None))
+    return _arrays(system, carriers, cut, Values(symbols if system.parameters else _NONE))
 
 
 # -- the spanning tree ---------------------------------------------------------------------------------------------
@@ -112,24 +113,21 @@ def skeleton(
 def _tree(system: Multibody, absolute: Collection[int] | None) -> tuple[list[Carrier], list[Joint]]:
     """Grow a tree from the ground: joints of few freedoms first, near to the ground first.
 
-    Fixed joints always belong to it. With absolute coordinates others do only if something counts their turns.
+    Fixed joints always belong to it. With absolute coordinates others do only if something counts their turns, or if
+    they carry what has no mass.
     """
     n = len(system.bodies)
     at_body: list[list[Joint]] = [[] for _ in range(n + 1)]
     for joint in system.joints:
         at_body[joint.first.body.number].append(joint)
         at_body[joint.second.body.number].append(joint)
-    welded = _welded(system, at_body)
-    own: set[int] = set()
+    welded = _welded(system)
+    own = {body.number for body in system.bodies} if absolute is None else set(absolute)
+    own_groups = {welded[body] for body in own} - {welded[-1]}
     if absolute is None:
-        keep = {
-            joint.number for joint in system.joints if joint.kind.name == "fixed" or _needs_coordinate(system, joint)
-        }
-    else:
-        keep = {joint.number for joint in system.joints if joint.cut is not True}
-        own = set(absolute)
-    reached = np.zeros(n + 1, bool)
-    depth = np.zeros(n + 1, int)
+        own_groups &= {welded[body.number] for body in system.bodies if body.mass != 0.0}
+    reached = [False] * (n + 1)
+    depth = [0] * (n + 1)
     used: set[int] = set()
     carriers: list[Carrier] = []
     queue: list[tuple[int, int, int, int, int]] = []
@@ -137,13 +135,15 @@ def _tree(system: Multibody, absolute: Collection[int] | None) -> tuple[list[Car
     def arrive(body: int) -> None:
         reached[body] = True
         for joint in at_body[body]:
-            there = joint.second.body.number if joint.first.body.number == body else joint.first.body.number
-            if joint.number not in keep or reached[there]:
+            there = joint.first.body.number
+            if there == body:
+                there = joint.second.body.number
+            if reached[there] or joint.cut is True:
                 continue
-            if welded[there] in own_groups and joint.kind.name != "fixed":
+            order = _order(system, joint)
+            if order >= 0 and own_groups and welded[there] in own_groups:
                 continue
-            order = joint.kind.freedoms if joint.drive is None else 0
-            heapq.heappush(queue, (order, int(depth[body]), joint.number, body, there))
+            heapq.heappush(queue, (order, depth[body], joint.number, body, there))
 
     def grow() -> None:
         while queue:
@@ -156,17 +156,12 @@ def _tree(system: Multibody, absolute: Collection[int] | None) -> tuple[list[Car
             carriers.append(Carrier(there, joint, joint.second.body.number == here))
             arrive(there)
 
-    own_groups = {welded[body] for body in own} - {welded[-1]}
     arrive(-1)  # the ground, last in all arrays
     grow()
     # bodies with coordinates of their own, and those that no joint connects with the ground: the most connected first
-    started: set[int] = set()
-    waiting = sorted(range(n), key=lambda b: (welded[b] not in own_groups, -len(at_body[b]), b))
-    for body in waiting:
+    left = [body for body in range(n) if not reached[body]]
+    for body in sorted(left, key=lambda b: (welded[b] not in own_groups, -len(at_body[b]), b)):
         if not reached[body]:
-            if welded[body] in started:  # its group has been reached otherwise
-                continue
-            started.add(welded[body])
             carriers.append(Carrier(body, None))
             depth[body] = 1
             arrive(body)
@@ -174,23 +169,38 @@ def _tree(system: Multibody, absolute: Collection[int] | None) -> tuple[list[Car
     return carriers, [joint for joint in system.joints if joint.number not in used]
 
 
-def _needs_coordinate(system: Multibody, joint: Joint) -> bool:
-    """Whether a joint keeps its coordinate among absolute ones: planar systems can read every angle off the bodies."""
-    return joint.counted and not system.planar
+def _order(system: Multibody, joint: Joint) -> int:
+    """Which joints come into the tree first: in a loop, one of those with the highest number is cut.
+
+    Negative ones keep their coordinates also where bodies have coordinates of their own.
+    """
+    if joint.kind.name == "fixed":
+        return -2
+    if joint.counted and not system.planar:  # planar systems can read every angle off the bodies
+        return -1
+    return joint.kind.freedoms if joint.drive is None and joint.cut is None else 0
 
 
-def _welded(system: Multibody, at_body: list[list[Joint]]) -> np.ndarray:
+def _welded(system: Multibody) -> list[int]:
     """For each body (and the ground, last) the number of the group that fixed joints hold together."""
-    group = np.arange(len(system.bodies) + 1)
+    group = list(range(len(system.bodies) + 1))
+
+    def root(k: int) -> int:
+        while group[k] != k:
+            group[k] = k = group[group[k]]
+        return k
+
     for joint in system.joints:
-        if joint.kind.name == "fixed":
-            a, b = group[joint.first.body.number], group[joint.second.body.number]
-            if a != b:
-                group[group == max(a, b)] = min(a, b)
-    return group
+        if joint.kind.name == "fixed" and joint.cut is not True:
+            a, b = root(joint.first.body.number % len(group)), root(joint.second.body.number % len(group))
+            group[max(a, b)] = min(a, b)
+    return [root(k) for k in range(len(group))]
 
 
 # -- arrays --------------------------------------------------------------------------------------------------------
+
+
+_NONE: Mapping[str, Any] = {}  # of a system without parameters
 
 
 class Values:
@@ -198,15 +208,15 @@ class Values:
 
     def __init__(self, symbols: Mapping[str, Any] | None):
         self.symbols = symbols
-        self.dtype = float if symbols is None else object
+        self.dtype = object if symbols else float
 
     def __call__(self, value: Any) -> Any:
         if type(value) is not Parameter:
             return value
-        return value.value if self.symbols is None else self.symbols[value.name]
+        return self.symbols[value.name] if self.symbols else value.value
 
     def vectors(self, given: list[tuple], length: int = 3) -> np.ndarray:
-        if any(type(x) is Parameter for v in given for x in v):
+        if self.symbols is not _NONE and any(type(x) is Parameter for v in given for x in v):
             given = [tuple(map(self, v)) for v in given]
         array = np.empty((len(given), length), self.dtype)
         if given:
@@ -228,10 +238,6 @@ def _times(R: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.matmul(R, x[:, :, None])[:, :, 0] if len(x) else x
 
 
-def _own_kind(system: Multibody) -> JointKind:
-    return FREE_PLANAR_BODY if system.planar else FREE_BODY
-
-
 def _arrays(system: Multibody, carriers: list[Carrier], cut: list[Joint], values: Values) -> Skeleton:
     n_bodies = len(system.bodies)
     kind_of = values.dtype
@@ -241,7 +247,7 @@ def _arrays(system: Multibody, carriers: list[Carrier], cut: list[Joint], values
     r_in, r_out = (values.vectors([frame.at for frame in frames]) for frames in (inner, outer))
 
     # where each body sits on its link: of the first body of a chain of fixed ones the joint's frame is the link's
-    link_of = np.full(n_bodies + 1, -1)
+    sits = [-1] * (n_bodies + 1)  # the link of each body
     body_rotation = np.empty((n_bodies + 1, 3, 3))
     body_rotation[:] = np.eye(3)
     body_offset = np.zeros((n_bodies + 1, 3), kind_of)
@@ -252,43 +258,47 @@ def _arrays(system: Multibody, carriers: list[Carrier], cut: list[Joint], values
     parent: list[int] = []
     moves: list[int] = []
     axes: list[tuple] = []
-    places: list[
-        int
-    ] = []  # of the carrier whose inner frame the link's motion starts from, −1: that of the link before
+    places: list[int] = []  # of the carrier whose inner frame the motion starts from, −1: that of the link before
     pitch: list[Any] = []
+    backwards: list[bool] = []
     names: list[str] = []
     rates: list[str] = []
     first_link: dict[int, int] = {}
     own: dict[int, int] = {}
+    own_kind = FREE_PLANAR_BODY if system.planar else FREE_BODY
     for k, carrier in enumerate(carriers):
         joint, body = carrier.joint, carrier.body
         if joint is None:
-            kind, name = _own_kind(system), system.bodies[body].name
+            kind, name = own_kind, system.bodies[body].name
             at, own[body] = -1, len(parent)
         else:
             kind, name = joint.kind, joint.name
-            at = int(link_of[inner[k].body.number])
-            first_link[joint.number] = len(parent)
+            at = sits[inner[k].body.number]
+            if kind.moves:
+                first_link[joint.number] = len(parent)
         if not kind.moves:  # fixed: sits where the other body sits
             there = inner[k].body.number
             R, x = body_rotation[there], body_offset[there]
             body_offset[body] = x + R @ (r_in[k] + R_in[k] @ body_offset[body])
             body_rotation[body] = R @ R_in[k] @ body_rotation[body]
-            link_of[body] = at
-            del first_link[joint.number]
+            sits[body] = at
             continue
-        for i, (move, which) in enumerate(reversed(kind.moves) if carrier.backwards else kind.moves):
+        back = carrier.backwards
+        for i, (move, which) in enumerate(reversed(kind.moves) if back else kind.moves):
             parent.append(at if i == 0 else len(parent) - 1)
-            moves.append(int(move))
-            axis = _UNIT.get(which) or (joint.axis if joint is not None and which == "axis" else None)
-            axis = axis or (joint.second_axis if joint is not None else _UNIT["z"])
-            axes.append(tuple(-x for x in axis) if carrier.backwards else axis)
+            moves.append(move)
+            axis = _UNIT.get(which)
+            if axis is None:
+                axis = _UNIT["z"] if joint is None else joint.axis if which == "axis" else joint.second_axis
+            axes.append((-axis[0], -axis[1], -axis[2]) if back else axis)
             places.append(k if i == 0 else -1)
             pitch.append(values(joint.pitch) if joint is not None else 0.0)
-        order = -1 if carrier.backwards and "e0" not in kind.coordinates else 1  # that of the links
+            backwards.append(back and (move is Move.SPHERICAL or move is Move.FREE))
+        order = -1 if back and "e0" not in kind.coordinates else 1  # that of the links
         names += [f"{name}.{part}" for part in kind.coordinates[::order]]
         rates += [f"{name}.{part}" for part in kind.rates[::order]]
-        link_of[body] = len(parent) - 1
+        sits[body] = len(parent) - 1
+    link_of = np.array(sits, int)
 
     n = len(parent)
     move = np.array(moves, int)
@@ -306,9 +316,9 @@ def _arrays(system: Multibody, carriers: list[Carrier], cut: list[Joint], values
     mass, com, inertia = _masses(system, values, n, link_of, body_rotation, body_offset)
     return Skeleton(
         system, np.array(parent, int), move, np.array(axes, float).reshape(n, 3), rotation, offset,
-        np.array(pitch, kind_of), mass, com, inertia, ends[:, 0] - counts[:, 0], ends[:, 1] - counts[:, 1],
-        int(counts[:, 0].sum()), int(counts[:, 1].sum()), tuple(names), tuple(rates), tuple(carriers), first_link,
-        link_of, body_rotation, body_offset, tuple(cut), own, values,
+        np.array(pitch, kind_of), np.array(backwards, bool), mass, com, inertia, ends[:, 0] - counts[:, 0],
+        ends[:, 1] - counts[:, 1], int(counts[:, 0].sum()), int(counts[:, 1].sum()), tuple(names), tuple(rates),
+        tuple(carriers), first_link, link_of, body_rotation, body_offset, tuple(cut), own, values,
     )  # fmt: skip
 
 
@@ -364,8 +374,10 @@ def _masses(
     moving = at >= 0
     alone = moving & (np.bincount(at[moving], minlength=max(n, 1))[np.maximum(at, 0)] == 1)
     mass[at[alone]], com[at[alone]], inertia[at[alone]] = m[alone], c[alone], J[alone]
-    for link in np.unique(at[moving & ~alone]):
-        on = np.flatnonzero(at == link)
+    several = np.flatnonzero(moving & ~alone)
+    several = several[np.argsort(at[several], kind="stable")]
+    for on in np.split(several, np.flatnonzero(np.diff(at[several])) + 1) if len(several) else ():
+        link = at[on[0]]
         mass[link], com[link], inertia[link] = _together(m[on], c[on], J[on])
     return mass, com, inertia
 

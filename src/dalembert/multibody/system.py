@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError
+from dalembert.multibody.analysing import Analysing
 from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
 from dalembert.multibody.parts import Body, Frame, placed
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROUNDED = 1e-9
 
 
-class Multibody(Joining, Loading):
+class Multibody(Joining, Loading, Analysing):
     """Bodies, joints and forces, from which equations of motion follow in several sets of coordinates.
 
     Parameters
@@ -146,7 +146,7 @@ class Multibody(Joining, Loading):
 
         >>> import dalembert as da
         >>> mb = da.Multibody(planar=True)
-        >>> bob = mb.body("bob", mass=mb.parameter("m", 2.0), position=(1, 0))
+        >>> bob = mb.body("bob", mass=mb.parameter("m", 2.0), inertia=0.1, position=(1, 0))
         >>> mb.equations("joint").parameters
         {'m': 2.0}
         """
@@ -179,6 +179,8 @@ class Multibody(Joining, Loading):
         *,
         formalism: str = "auto",
         absolute: Sequence[str] | None = None,
+        known: Mapping[str, Any] | bool | None = None,
+        redundant: str = "drop",
         invariant: str | None = None,
     ) -> EquationsOfMotion:
         """The equations of motion.
@@ -195,26 +197,67 @@ class Multibody(Joining, Loading):
             bodies; for systems without loops.
         absolute : sequence of names, optional
             For mixed coordinates.
+        known : mapping of str to values, or False
+            What is known of the start, see `assemble`: the model has the assembled positions and velocities as its
+            start values. False leaves that out.
+        redundant : {"drop", "keep"}
+            What becomes of constraints that others imply wherever the system moves, see `redundancy`. Only `Geoms`
+            with `algebraic="svd"` integrates models that keep them.
         invariant : "energy", optional
             Lets the total energy be an invariant, which `Geoms` and `Odassl` keep; for systems without damping and
             drives. Its value at the start is the parameter "energy.start" of the model.
         """
         from dalembert.multibody.equations import equations
 
-        return equations(self, coordinates, formalism, absolute, invariant)
+        return equations(self, coordinates, formalism, absolute, known, redundant, invariant)
 
     @classmethod
-    def from_urdf(cls, source: str | Path, *, fixed_base: bool = True, gravity: Any = None, name: str | None = None):
-        """A robot from a URDF file, or from its text. Meshes are referenced for drawing only; nothing is fetched."""
+    def from_urdf(
+        cls, source: Any, *, fixed_base: bool = True, gravity: Any = None, name: str | None = None, **options: Any
+    ) -> Multibody:
+        """A robot from a URDF file, or from its text. Meshes are named for drawing only; nothing is fetched.
+
+        Parameters
+        ----------
+        source : path, str or bytes
+            A file; text counts as the description itself if it contains ``<``.
+        fixed_base : bool
+            Whether the root link is fixed to the ground, or moves freely.
+        gravity, name
+            Of the system. By default it is called like the robot.
+        **options
+            check_inertia="warn" ("error", "ignore"): what to do about inertias that no body has; massless="error"
+            ("lock", "keep"): about joints that move links without mass; mimic, loops, damping=True, friction=False:
+            what to take over; see `read_urdf` and `build` in `dalembert.multibody.urdf`.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> da.Multibody.from_urdf('''
+        ... <robot name="pendulum">
+        ...   <link name="base"/>
+        ...   <link name="rod">
+        ...     <inertial> <origin xyz="0 0 -1"/> <mass value="2"/> <inertia ixx="0.1" iyy="0.1" izz="0"/> </inertial>
+        ...   </link>
+        ...   <joint name="hinge" type="continuous">
+        ...     <parent link="base"/> <child link="rod"/> <axis xyz="0 1 0"/>
+        ...   </joint>
+        ... </robot>''')
+        Multibody('pendulum': 2 bodies, 2 joints, spatial)
+        """
         from dalembert.multibody.urdf import load
 
-        return load(cls, source, fixed_base=fixed_base, gravity=gravity, name=name)
+        return load(cls, source, fixed_base=fixed_base, gravity=gravity, name=name, **options)
 
 
 def _inertia(where: str, given: Any, planar: bool) -> tuple[Number, ...]:
     """(xx, xy, xz, yy, yz, zz), checked: no moment is negative, none larger than the sum of the two others."""
     if isinstance(given, Parameter) or (type(given) is float and given >= 0.0 and math.isfinite(given)):
         return (0.0, 0.0, 0.0, 0.0, 0.0, given) if planar else (given, 0.0, 0.0, given, 0.0, given)
+    if type(given) is tuple and len(given) == 3 and not planar and all(type(x) is float for x in given):
+        a, b, c = given  # the usual case, of which large systems have many
+        if 0 <= a <= b + c and 0 <= b <= a + c and 0 <= c <= a + b and a + b + c < math.inf:
+            return (a, 0.0, 0.0, b, 0.0, c)
     if isinstance(given, Sequence) and any(isinstance(x, Parameter) for x in given):
         a, b, c = vector(where, "inertia", given, False)
         _check_moments(where, sorted(values_of((a, b, c))))

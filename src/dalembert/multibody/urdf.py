@@ -6,10 +6,12 @@ named), and nothing is fetched from a network. All faults of a file are reported
 
 from __future__ import annotations
 
+import difflib
 import os
 import stat
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,12 @@ from dalembert.multibody.urdf_build import Built, build
 from dalembert.multibody.urdf_checks import check_mimics, check_names, check_tree
 from dalembert.multibody.urdf_loops import check_loops, read_gazebo, read_loops
 from dalembert.multibody.urdf_parts import read_color, read_joint, read_link
-from dalembert.multibody.urdf_values import Findings
+from dalembert.multibody.urdf_values import Findings, short
 from dalembert.multibody.xml_tree import MOST_BYTES, Element, XmlFault, parse
 
 __all__ = ["Built", "build", "load", "read_urdf"]
 
-#: faults and notes in one message
+#: notes in one warning
 MOST_SHOWN = 50
 
 
@@ -91,22 +93,29 @@ def read_urdf(source: Any, *, check_inertia: str = "warn", mimic: bool = True) -
     if find.faults:
         faults = sorted(find.faults, key=lambda fault: fault[0])
         count = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise UrdfError(f"{title} has {count}", _listed(faults), path=path, line=faults[0][0])
+        raise UrdfError(f"{title} has {count}", [text for _, text in faults], path=path, line=faults[0][0])
     notes = find.notes + (find.doubts if check_inertia == "warn" else [])
     if notes:
-        text = "".join(f"\n  - {note}" for note in _listed(sorted(notes, key=lambda note: note[0])))
-        warn_user(f"{title} is doubtful:{text}", UrdfWarning)
+        texts = [text for _, text in sorted(notes, key=lambda note: note[0])]
+        more = [f"… and {len(texts) - MOST_SHOWN} more"] if len(texts) > MOST_SHOWN else []
+        lines = "".join(f"\n  - {text}" for text in texts[:MOST_SHOWN] + more)
+        warn_user(f"{title} is doubtful:{lines}", UrdfWarning)
     return robot
 
 
-def load(
-    kind: Callable[..., Any], source: Any, *, gravity: Any = None, name: str | None = None,
-    check_inertia: str = "warn", mimic: bool = True, **options: Any,
-) -> Any:  # fmt: skip
-    """A new `Multibody` (`kind` makes it) with one robot; options are those of `build`."""
-    robot = read_urdf(source, check_inertia=check_inertia, mimic=mimic)
+def load(kind: Callable[..., Any], source: Any, *, gravity: Any = None, name: str | None = None, **options: Any) -> Any:
+    """A new `Multibody` (`kind` makes it) with one robot; options are those of `read_urdf` and of `build`."""
+    of_build = {key for key, one in signature(build).parameters.items() if one.kind is one.KEYWORD_ONLY}
+    known = of_build - {"base"} | {"check_inertia"}  # there is nothing yet that it could stand on
+    for option in options:
+        if option not in known:
+            near = difflib.get_close_matches(option, known, n=1)
+            hint = f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(sorted(known))}"
+            raise OptionError(f"from_urdf takes no {option}={hint}")
+    reading = {key: value for key, value in options.items() if key in ("check_inertia", "mimic")}
+    robot = read_urdf(source, **reading)
     multibody = kind(gravity=gravity, name=robot.name.replace(".", "_") if name is None else name)
-    build(robot, multibody, **options)
+    build(robot, multibody, **{key: value for key, value in options.items() if key != "check_inertia"})
     return multibody
 
 
@@ -149,11 +158,6 @@ def _wrong_root(root: Element) -> str:
     return f"its root element is <{root.tag}>, not <robot>" + (f": this is {kind}, no URDF" if kind else "")
 
 
-def _listed(found: list[tuple[int, str]]) -> list[str]:
-    texts = list(dict.fromkeys(text for _, text in found))
-    return texts[:MOST_SHOWN] + ([f"… and {len(texts) - MOST_SHOWN} more"] if len(texts) > MOST_SHOWN else [])
-
-
 def _robot(root: Element, title: str, mimic: bool, find: Findings) -> Robot | None:
     """Everything in the root element; None if there are faults."""
     macros = _macros(root)
@@ -165,7 +169,7 @@ def _robot(root: Element, title: str, mimic: bool, find: Findings) -> Robot | No
     colors = {}
     for material in root.all("material"):
         name = material.attributes.get("name", "")
-        color = read_color(material, f"material '{name}'", find)
+        color = read_color(material, f"material '{short(name)}'", find)
         if color is not None:
             colors.setdefault(name, color)
     read = [read_link(element, colors, find) for element in root.all("link")]
@@ -181,7 +185,7 @@ def _robot(root: Element, title: str, mimic: bool, find: Findings) -> Robot | No
         check_mimics(joints, find)
     if find.faults:
         return None
-    robot = Robot(name=root.attributes.get("name", "").strip() or "robot", links=links, joints=joints, source=title)
+    robot = Robot(name=short(root.attributes.get("name", "")) or "robot", links=links, joints=joints, source=title)
     added = check_loops(read_gazebo(root, robot, find), {link.name for link in links}, find)
     if added:
         loops = [*loops, *added]

@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.checks import NoNumber, flag, shown
 from dalembert.errors import ModelError, OptionError, UrdfError
 from dalembert.multibody.placement import about, turning
-from dalembert.multibody.robot import SINGLE, Joint, Link, Loop, Pose, Robot
-from dalembert.multibody.urdf_checks import rigid_with_root, unheld
+from dalembert.multibody.robot import SINGLE, UNTURNED, Joint, Link, Loop, Pose, Robot
+from dalembert.multibody.urdf_checks import leaders_first, rigid_with_root, unheld
 
 Z = np.array([0.0, 0.0, 1.0])
 
@@ -80,12 +80,13 @@ def build(
     start = multibody.fixed if fixed_base else multibody.free
     start(names.root, ground, bodies[robot.root])
     locked = {joint.name for joint in loose}
+    at_rest = _at_rest(robot, mimic) if locked else {}
     made = {}
     for joint in robot.outward:
         pair = bodies[joint.parent], bodies[joint.child]
         name = names.joints[joint.name]
         if joint.name in locked:
-            made[joint.name] = multibody.fixed(name, *pair, **_locked(joint, robot, mimic))
+            made[joint.name] = multibody.fixed(name, *pair, **_locked(joint, at_rest.get(joint.name, 0.0)))
         else:
             made[joint.name] = _joint(multibody, name, *pair, joint, damping)
     for joint in robot.joints:
@@ -117,7 +118,7 @@ class _Names:
     """Names of links and joints that a `Multibody` takes: without dots, and each given once among all."""
 
     def __init__(self, prefix: str, robot: Robot):
-        self.prefix, self.taken = prefix, {"ground"}
+        self.prefix, self.taken = prefix, {"ground": 1}  # and how often each was asked for
         self.links = {link.name: self.new(link.name) for link in robot.links}
         named = [part.name for part in (*robot.joints, *robot.loops)]
         wanted = [f"{name}_joint" if self._clean(name) in self.taken else name for name in named]
@@ -131,10 +132,10 @@ class _Names:
     def new(self, name: str) -> str:
         """This name, or one like it that is free."""
         clean = found = self._clean(name)
-        number = 2
         while found in self.taken:
-            found, number = f"{clean}_{number}", number + 1
-        self.taken.add(found)
+            self.taken[clean] += 1
+            found = f"{clean}_{self.taken[clean]}"
+        self.taken[found] = 1
         return found
 
 
@@ -164,14 +165,17 @@ def _floating(robot: Robot, loops: bool) -> list[str]:
     ]
 
 
-def _locked(joint: Joint, robot: Robot, mimic: bool) -> dict[str, Any]:
-    """Where a fixed joint holds the child of a moving one: at coordinate zero of all that follow nobody."""
-    chain = [joint]
-    while mimic and chain[-1].mimic is not None:
-        chain.append(robot.joint(chain[-1].mimic.joint))
-    q = 0.0
-    for one in reversed(chain[:-1]):
-        q = one.mimic.multiplier * q + one.mimic.offset
+def _at_rest(robot: Robot, mimic: bool) -> dict[str, float]:
+    """Coordinates that are zero unless mimics say otherwise."""
+    q: dict[str, float] = {}
+    for joint in leaders_first(robot):
+        follows = joint.mimic if mimic else None
+        q[joint.name] = 0.0 if follows is None else follows.multiplier * q[follows.joint] + follows.offset
+    return q
+
+
+def _locked(joint: Joint, q: float) -> dict[str, Any]:
+    """Where a fixed joint holds the child of a moving one at this coordinate."""
     moved = Pose(q * joint.axis) if joint.type == "prismatic" else Pose(rotation=about(q * joint.axis))
     return _between(joint.origin.of(moved), Pose())
 
@@ -190,7 +194,8 @@ def _body(multibody: Any, name: str, link: Link) -> Any:
 def _between(first: Pose, second: Pose, turn: np.ndarray | None = None) -> dict[str, Any]:
     """Arguments that place a joint; `turn` comes before both rotations."""
     turned = [pose.rotation if turn is None else pose.rotation @ turn for pose in (first, second)]
-    return {"at": first.xyz, "rotation": turned[0], "to": second.xyz, "rotation_to": turned[1]}
+    one, two = (None if rotation is UNTURNED else rotation for rotation in turned)
+    return {"at": first.xyz, "rotation": one, "to": second.xyz, "rotation_to": two}
 
 
 def _joint(multibody: Any, name: str, parent: Any, child: Any, joint: Joint, damping: bool) -> Any:

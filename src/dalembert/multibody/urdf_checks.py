@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dalembert.multibody.robot import SINGLE, Joint, Link, Robot, outward
 from dalembert.multibody.urdf_values import Findings
@@ -27,12 +27,13 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], find: Findings) -
     """Every link but one is the child of one joint, and can be reached from that one."""
     before = len(find.faults)
     known = {link.name: link for link in links}
+    near = _Near(known)
     holder: dict[str, Joint] = {}
     for joint in joints:
         where = f"joint '{joint.name}'"
         for role, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in known:
-                find.fault(joint.line, where, f"its {role} '{name}' is not a link of this robot{_near(name, known)}")
+                find.fault(joint.line, where, f"its {role} '{name}' is not a link of this robot{near(name)}")
         if joint.parent == joint.child:
             find.fault(joint.line, where, f"it joins the link '{joint.child}' to itself")
         elif joint.child in holder:
@@ -43,7 +44,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], find: Findings) -
                 "what closes a loop is written as <loop_joint>",
             )  # fmt: skip
         holder.setdefault(joint.child, joint)
-    roots = [link for link in links if link.name not in holder]
+    roots = [link for link in known.values() if link.name not in holder]
     if len(find.faults) > before:
         return
     if len(roots) > 1:
@@ -65,6 +66,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], find: Findings) -
 def check_mimics(joints: Sequence[Joint], find: Findings) -> None:
     """Mimics name joints with one coordinate, and do not go in circles."""
     known = {joint.name: joint for joint in joints}
+    near = _Near(known)
     done: set[str] = set()
     for joint in joints:
         if joint.mimic is None:
@@ -72,11 +74,10 @@ def check_mimics(joints: Sequence[Joint], find: Findings) -> None:
         where = f"joint '{joint.name}'"
         other = known.get(joint.mimic.joint)
         if other is None:
-            near = _near(joint.mimic.joint, known)
             find.fault(
                 joint.line, where,
-                f"it mimics '{joint.mimic.joint}', which is not a joint of this robot{near}; give another name, "
-                "or pass mimic=False to do without mimics",
+                f"it mimics '{joint.mimic.joint}', which is not a joint of this robot{near(joint.mimic.joint)}; "
+                "give another name, or pass mimic=False to do without mimics",
             )  # fmt: skip
         elif other.type not in SINGLE:
             find.fault(joint.line, where, f"it mimics '{other.name}', a {other.type} joint, which has no coordinate")
@@ -101,7 +102,9 @@ def unheld(robot: Robot, loops: bool, mimic: bool) -> list[Joint]:
     heavy = {link.name: not link.massless or link.name in ends for link in robot.links}
     for joint in reversed(robot.outward):
         heavy[joint.parent] |= heavy[joint.child]
-    leaders = {joint.name: _leader(robot, joint) for joint in robot.joints if mimic and joint.type in SINGLE}
+    leaders: dict[str, str] = {}
+    for joint in leaders_first(robot) if mimic else ():
+        leaders[joint.name] = joint.name if joint.mimic is None else leaders[joint.mimic.joint]
     held = {leaders[joint.name] for joint in robot.joints if joint.name in leaders and heavy[joint.child]}
     return [
         joint
@@ -110,11 +113,17 @@ def unheld(robot: Robot, loops: bool, mimic: bool) -> list[Joint]:
     ]
 
 
-def _leader(robot: Robot, joint: Joint) -> str:
-    """The joint at the end of a chain of mimics."""
-    while joint.mimic is not None:
-        joint = robot.joint(joint.mimic.joint)
-    return joint.name
+def leaders_first(robot: Robot) -> list[Joint]:
+    """Joints with one coordinate, each after the one that it follows."""
+    done: dict[str, Joint] = {}
+    for joint in robot.joints:
+        chain = []
+        while joint.type in SINGLE and joint.name not in done and (not chain or chain[-1].mimic is not None):
+            chain.append(joint)
+            if joint.mimic is not None:
+                joint = robot.joint(joint.mimic.joint)
+        done |= {one.name: one for one in reversed(chain)}
+    return list(done.values())
 
 
 def rigid_with_root(robot: Robot) -> tuple[list[Link], list[Joint]]:
@@ -145,6 +154,12 @@ def _listed(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
-def _near(name: str, known: dict) -> str:
-    same = [other for other in known if other.lower().strip() == name.lower().strip()]
-    return f"; do you mean '{same[0]}'?" if same else ""
+class _Near:
+    """Hints at names that differ from known ones in capitals and blanks only."""
+
+    def __init__(self, known: Iterable[str]):
+        self.known = {name.lower().strip(): name for name in known}
+
+    def __call__(self, name: str) -> str:
+        other = self.known.get(name.lower().strip())
+        return "" if other is None else f"; do you mean '{other}'?"

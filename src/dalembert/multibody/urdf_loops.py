@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.multibody.placement import fixed, from_rpy, turning
 from dalembert.multibody.robot import Loop, Pose, Robot
 from dalembert.multibody.urdf_parts import joint_type
-from dalembert.multibody.urdf_values import Findings
+from dalembert.multibody.urdf_values import LONGEST_NUMBERS, Findings, short
 from dalembert.multibody.xml_tree import Element
 
 KINDS = ("revolute", "continuous", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
@@ -40,7 +40,7 @@ def read_loops(root: Element, find: Findings) -> list[Loop]:
         elif element.tag == BALL:
             loops.append(_ball(element, f"ball_constraint_{len(loops) + 1}", find))
         elif element.tag == "coupling":
-            name = element.attributes.get("name", "")
+            name = short(element.attributes.get("name", ""))
             find.note(element.line, f"coupling '{name}'", "couplings of URDF+ are not read; write <mimic> in the joint")
     return [loop for loop in loops if loop is not None]
 
@@ -153,13 +153,13 @@ def _ball(element: Element, name: str, find: Findings) -> Loop | None:
     names = [find.text(parts[part], "name", where) for part in ("body_A", "body_B")]
     points = []
     for part in ("p_AP", "p_BQ"):
-        given = find.text(parts[part], "value", where)
+        given = find.text(parts[part], "value", where, LONGEST_NUMBERS)
         points.append(None if given is None else find.vector(parts[part], "value", where))
     if None in names or None in points:
         return None
     first, second = (Pose(fixed(np.array(point))) for point in points)
     return Loop(
-        name=element.attributes.get("name") or name, type="spherical", first=names[0], second=names[1],
+        name=short(element.attributes.get("name", "")) or name, type="spherical", first=names[0], second=names[1],
         first_pose=first, second_pose=second, line=element.line,
     )  # fmt: skip
 
@@ -189,7 +189,7 @@ def _gazebo_joint(element: Element, at_zero: dict[str, Pose], find: Findings) ->
     ends = [element.first(tag).text for tag in ("parent", "child")]
     for end in ends:
         if end not in at_zero and end != "world":
-            find.fault(element.line, where, f"its end '{end}' is not a link of this robot")
+            find.fault(element.line, where, f"its end '{short(end)}' is not a link of this robot")
     given, on_child = element.first("pose"), Pose()
     if given is not None and given.text:
         if {"relative_to", "frame"} & set(given.attributes):

@@ -8,10 +8,10 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.multibody.placement import fixed
-from dalembert.multibody.robot import SINGLE, Joint, Link, Mimic
+from dalembert.multibody.robot import SINGLE, UNTURNED, Joint, Link, Mimic
 from dalembert.multibody.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from dalembert.multibody.urdf_values import Findings
-from dalembert.multibody.xml_tree import Element
+from dalembert.multibody.xml_tree import MOST_BYTES, Element
 
 JOINTS = (*SINGLE, "fixed", "floating", "planar", "spherical")
 #: other names that files in use have for these
@@ -79,16 +79,19 @@ def _inertia(
     if negative:
         find.fault(element.line, where, f"the moment of inertia {negative[0]} is negative")
         return nothing
-    why = _doubtful(given, DIGITS)
+    principal = np.linalg.eigvalsh(given).tolist()
+    why = _doubtful(principal, DIGITS)
     if why or mass == 0:
         find.doubt(element.line, where, why or "it has inertia, but no mass")
-    turned = rotation @ given @ rotation.T
-    return fixed((turned + turned.T) / 2), not _doubtful(given, EXACT)
+    if rotation is not UNTURNED:
+        turned = rotation @ given @ rotation.T
+        given = (turned + turned.T) / 2
+    return fixed(given), not _doubtful(principal, EXACT)
 
 
-def _doubtful(inertia: np.ndarray, rounding: float) -> str:
-    """Why no body can have this inertia; empty if one can."""
-    least, middle, most = np.linalg.eigvalsh(inertia).tolist()
+def _doubtful(principal: list[float], rounding: float) -> str:
+    """Why no body can have these principal moments; empty if one can."""
+    least, middle, most = principal
     shown = f"principal moments {least:.4g}, {middle:.4g}, {most:.4g}"
     if least < -rounding * most:
         return f"its inertia is not positive ({shown}); no body has it"
@@ -217,13 +220,12 @@ def _shape(element: Element, colors: Colors, where: str, find: Findings) -> Shap
 
 def _form(form: Element, place: dict, where: str, find: Findings) -> Shape | None:
     if form.tag == "mesh":
-        file = find.text(form, "filename", where)
+        file = find.text(form, "filename", where, MOST_BYTES)
         scale = find.vector(form, "scale", where) or (1.0, 1.0, 1.0)
         return None if file is None else Mesh(file, scale, **place)
     if form.tag == "box":
-        if find.text(form, "size", where) is None:
-            return None
-        size = find.vector(form, "size", where)
+        given = find.text(form, "size", where, MOST_BYTES)
+        size = None if given is None else find.vector(form, "size", where)
         return None if size is None else Box(size, **place)
     solid, needs = {
         "sphere": (Sphere, ("radius",)),

@@ -9,13 +9,16 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.multibody.placement import fixed, from_quaternion, from_rpy
-from dalembert.multibody.robot import Pose
+from dalembert.multibody.robot import UNTURNED, Pose
 from dalembert.multibody.xml_tree import Element
 
 #: beyond this no length, mass or angle makes sense, and squares of it soon overflow
 LARGEST = 1e30
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+#: characters of a name, and of the numbers of an attribute
+LONGEST_NAME, LONGEST_NUMBERS = 1000, 10_000
+
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _XACRO = re.compile(r"\$[{(]")
 
 
@@ -38,7 +41,7 @@ class Findings:
 
     # -- attributes ------------------------------------------------------------------------------------------------
 
-    def text(self, element: Element, attribute: str, where: str) -> str | None:
+    def text(self, element: Element, attribute: str, where: str, longest: int = LONGEST_NAME) -> str | None:
         """An attribute that must be there and not be empty."""
         value = element.attributes.get(attribute)
         if value is None:
@@ -46,6 +49,11 @@ class Findings:
             return None
         if not value.strip():
             self.fault(element.line, where, f"the attribute {attribute} of <{element.tag}> is empty")
+            return None
+        if len(value) > longest:
+            self.fault(
+                element.line, where, f"the attribute {attribute} of <{element.tag}> has more than {longest} characters"
+            )
             return None
         return value
 
@@ -70,15 +78,18 @@ class Findings:
         self, element: Element, what: str, text: str, where: str, count: int, *, infinite: bool = False
     ) -> list[float] | None:
         """As many numbers as they should be, from a text; otherwise None, and a fault."""
-        written = f'<{element.tag} {what}="{_short(text)}">'
+        if len(text) > LONGEST_NUMBERS:
+            self.fault(element.line, where, f"{what} of <{element.tag}> has more than {LONGEST_NUMBERS} characters")
+            return None
         pieces = text.split()
         for piece in pieces:
             why = _not_a_number(piece, infinite)
             if why:
-                self.fault(element.line, where, f"{written}: {shown(piece)} {why}")
+                self.fault(element.line, where, f'<{element.tag} {what}="{short(text)}">: {shown(piece)} {why}')
                 return None
         if len(pieces) != count:
             needed = "one number" if count == 1 else f"{count} numbers"
+            written = f'<{element.tag} {what}="{short(text)}">'
             self.fault(element.line, where, f"{written} has {len(pieces)} numbers; it needs {needed}")
             return None
         return [float(piece) for piece in pieces]
@@ -98,7 +109,7 @@ class Findings:
         if element is None:
             return Pose()
         xyz = self.vector(element, "xyz", where) or [0.0, 0.0, 0.0]
-        rotation = np.eye(3)
+        rotation = UNTURNED
         if "quat_xyzw" in element.attributes:
             quaternion = self.vector(element, "quat_xyzw", where, 4)
             if "rpy" in element.attributes:
@@ -106,10 +117,12 @@ class Findings:
             elif quaternion is not None and not any(quaternion):
                 self.fault(element.line, where, f"<{element.tag}> has a quaternion of zeros, which is no rotation")
             elif quaternion is not None:
-                rotation = from_quaternion(*quaternion)
+                rotation = fixed(from_quaternion(*quaternion))
         else:
-            rotation = from_rpy(*(self.vector(element, "rpy", where) or (0.0, 0.0, 0.0)))
-        return Pose(fixed(np.array(xyz)), fixed(rotation))
+            angles = self.vector(element, "rpy", where)
+            if angles is not None and any(angles):
+                rotation = fixed(from_rpy(*angles))
+        return Pose(fixed(np.array(xyz)), rotation)
 
     def direction(self, element: Element, values: list[float] | None, where: str) -> np.ndarray | None:
         """The unit vector along these numbers."""
@@ -125,7 +138,7 @@ class Findings:
     def axis(self, element: Element | None, where: str) -> np.ndarray:
         """The unit vector of an axis element; x is the default."""
         found = None
-        if element is not None and self.text(element, "xyz", where) is not None:
+        if element is not None and self.text(element, "xyz", where, LONGEST_NUMBERS) is not None:
             found = self.direction(element, self.vector(element, "xyz", where), where)
         return fixed(np.array([1.0, 0.0, 0.0])) if found is None else found
 
@@ -145,6 +158,7 @@ def _not_a_number(piece: str, infinite: bool) -> str:
     return ""
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """At most sixty characters of a text, for messages."""
     text = " ".join(text.split())
     return text if len(text) <= 60 else text[:60] + "…"

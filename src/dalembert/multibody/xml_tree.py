@@ -16,6 +16,8 @@ from dalembert.checks import said
 MOST_BYTES = 100_000_000
 MOST_ELEMENTS = 4_000_000
 DEEPEST = 200
+LONGEST_NAME = 200
+MOST_TEXT = 10_000  # characters kept of the text of an element: ours have a few numbers
 
 _BLANKS = b" \t\r\n"
 
@@ -105,6 +107,8 @@ class _Builder:
         self.count += 1
         if self.count > MOST_ELEMENTS:
             raise XmlFault(self.line, f"it has more than {MOST_ELEMENTS} elements")
+        if len(tag) > LONGEST_NAME:
+            raise XmlFault(self.line, f"the name of an element has more than {LONGEST_NAME} characters")
         if len(self.open) == DEEPEST:
             raise XmlFault(self.line, f"elements are nested more than {DEEPEST} levels deep")
         if self.open:
@@ -118,8 +122,9 @@ class _Builder:
         element.text = element.text.strip()
 
     def characters(self, text: str) -> None:
-        if not text.isspace():
-            self.open[-1].text += text
+        element = self.open[-1]
+        if len(element.text) < MOST_TEXT and not text.isspace():
+            element.text += text
 
     def doctype(self, *declaration: object) -> None:
         raise XmlFault(

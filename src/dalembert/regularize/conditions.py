@@ -19,6 +19,7 @@ import numpy as np
 from dalembert.checks import said, shown
 from dalembert.errors import InconsistentInitialValues, ModelError
 from dalembert.model import EquationsOfMotion
+from dalembert.model.chain import total_jacobian
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.event import Event, trace_events
 from dalembert.model.numeric import jacobian as numeric_jacobian
@@ -91,8 +92,8 @@ class _Problem:
         self._slices = places({kind: graph.size(kind) for kind in kinds})
         self._variables = [name for kind in kinds for name in model.names(kind)]
         unknowns = ca.vertcat(*(graph.symbol[kind] for kind in model.state_kinds), graph.a)
-        self._exact = not with_conditions.graph.externals_in(rows)
-        outputs = [rows, ca.jacobian(rows, unknowns)] if self._exact else [rows]
+        self._exact = all(block.native is not None for block in with_conditions.graph.externals_in(rows))
+        outputs = [rows, total_jacobian(with_conditions.graph, rows, unknowns)] if self._exact else [rows]
         self._function = PointFunction(with_conditions, outputs)
         # r only occurs in forces: without a condition on it the given value stays
         self._fixed = np.zeros(unknowns.numel(), bool)
@@ -176,8 +177,9 @@ def _traced(model: EquationsOfMotion, conditions: Any) -> tuple[ca.SX, Equations
 
 
 def _count(model: EquationsOfMotion, conditions: Any) -> int:
-    kinds = tuple(model.graph.vectors)
-    for namespace in (model.graph.symbols(kinds, {}), *model.graph.sample_points(kinds, {})):
+    graph = model.graph.branch(model.outputs)
+    kinds = graph.event_kinds
+    for namespace in (graph.symbols(kinds, {}), *graph.sample_points(kinds, {})):
         try:
             return len(conditions(namespace))
         except Exception as error:  # symbols may be too much for it; then numbers are tried

@@ -31,6 +31,7 @@ from dalembert.checks import NoNumber, real, shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.kept import Slot
 from dalembert.model import EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
+from dalembert.model.chain import total_jacobian
 from dalembert.model.graph import Graph
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
@@ -98,6 +99,8 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
     stabilized = formulation == "ggl"
     kinds = [kind for kind in model.state_kinds if graph.size(kind)]
     rate = {kind: ca.SX.sym(f"{kind}_dot", graph.size(kind)) for kind in kinds}
+    if gives_missing_force(graph):
+        rate["v"] = graph.a  # which its code reads
     eta = ca.SX.sym("eta", graph.size("lam") if stabilized else 0)
     g_II, h_I = (ca.substitute(expression, graph.a, rate["v"]) for expression in (hidden.g_II, hidden.h_I))
 
@@ -115,7 +118,7 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         kinematic -= ca.mtimes(hidden.G.T, eta)
     rows = {
         "p": kinematic,
-        "v": graph.value("force") - hidden.constraint_force - ca.mtimes(graph.value("mass"), rate["v"]),
+        "v": motion(graph, rate["v"], hidden.constraint_force),
         "r": graph.value("dynamics") - rate["r"] if graph.size("r") else None,
         "w": graph.value("auxiliary") if graph.size("w") else None,
         "s": hidden.c,
@@ -133,7 +136,7 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
     x = ca.vertcat(*(eta if kind == "eta" else graph.symbol[kind] for kind in kinds))
     x_dot = ca.vertcat(*(rate[kind] for kind in kinds))
     residual = ca.densify(ca.vertcat(*(rows[kind] for kind in kinds)))
-    J = ca.jacobian(residual, x)
+    J = total_jacobian(graph, residual, x)
     if stabilized:
         # η vanishes on the solution: Newton's matrix does without ∂(Gᵀη)/∂p, and the positions can be eliminated
         J = ca.sparsify(
@@ -173,10 +176,23 @@ def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: floa
         x_dot=x_dot,
         residual=residual,
         jacobian=J,
-        leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
+        leading=-ca.sparsify(total_jacobian(graph, residual, x_dot)),
         constraints=extra,
         constraint_names=extra_names,
     )
+
+
+def gives_missing_force(graph: Graph) -> bool:
+    """Whether native code gives M a − f as a whole, which takes it less time than M alone."""
+    native = graph.functions["force"].native
+    return native is not None and "with a" in native.gives
+
+
+def motion(graph: Graph, rate: ca.SX, pull: ca.SX) -> ca.SX:
+    """f − pull − M v' with v' = `rate`; native code gives it as a whole if `rate` is the symbol a."""
+    if gives_missing_force(graph) and rate is graph.a:
+        return -graph.native("force", "with a") - pull
+    return graph.value("force") - pull - ca.mtimes(graph.value("mass"), rate)
 
 
 def _feels_multipliers(graph: Graph, motion: ca.SX) -> np.ndarray:
@@ -185,8 +201,9 @@ def _feels_multipliers(graph: Graph, motion: ca.SX) -> np.ndarray:
     M = ca.sparsify(graph.value("mass"))
     if not graph.size("lam"):
         return np.zeros(M.shape[0], bool)
-    symbols = ca.vertcat(graph.symbol["lam"], *(block.symbol for block in graph.externals_in(motion)))
-    direct = np.diff(ca.jacobian(motion, symbols).sparsity().T.colind()) > 0
+    opaque = [block.symbol for block in graph.externals_in(motion) if block.native is None]
+    symbols = ca.vertcat(graph.symbol["lam"], *opaque)
+    direct = np.diff(total_jacobian(graph, motion, symbols).sparsity().T.colind()) > 0
     group = _connected(M.sparsity())
     return np.isin(group, group[direct])
 

@@ -133,6 +133,9 @@ def reads_multipliers(graph: Graph, role: str) -> bool:
     symbols = ca.vertcat(*(graph.symbol[kind] for kind in MULTIPLIERS))
     if function.traced:
         return bool(symbols.numel()) and ca.depends_on(function.sx, symbols)
+    if function.native is not None:
+        reads = any(kind in MULTIPLIERS for kind in function.native.reads)
+        return reads or (function.applied is not None and ca.depends_on(function.applied, symbols))
     kinds = tuple(kind for kind in FUNCTIONS[role].reads if kind not in MULTIPLIERS)
     for point in graph.sample_points(kinds, {}):
         try:

@@ -24,7 +24,6 @@ from dalembert.errors import (
 )
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.start import with_start
-from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.initial_accelerations import solve_for_accelerations
 from dalembert.regularize.initial_invariants import correct_invariants
 from dalembert.regularize.judgement import OCCASION, relative_change, warn_of_change
@@ -193,15 +192,7 @@ class StartOfMotion:
         self.theta = model.theta(t)
         self.problems = start_problems(model)
         self.values = {kind: start[kind].copy() for kind in model.state_kinds}
-        orders = {
-            "position": (("s", None), ("lam", None)),
-            "velocity": (("lam", "velocity"), ("mu", None)),
-            "acceleration": (("v", None), ("w", None), ("lam", "acceleration"), ("mu", "acceleration")),
-        }
-        self.equations = {
-            problem: [name for kind, level in order for name in equation_names(kind, model.names(kind), level)]
-            for problem, order in orders.items()
-        }
+        self.equations = self.problems.equations
 
     def solve(self) -> InitialValues:
         self._contact_points()

@@ -23,6 +23,8 @@ from dalembert.regularize.newton import (
 )
 
 if TYPE_CHECKING:
+    from dalembert.model.functions import ModelFunction
+    from dalembert.model.graph import Graph
     from dalembert.regularize.initial import StartOfMotion
 
 #: iterations after which it is asked whether residuals are rounding errors
@@ -62,6 +64,14 @@ def solve_for_accelerations(start: StartOfMotion) -> bool:
     raise problem.explained(first)
 
 
+def _contains(function: ModelFunction, kind: str, graph: Graph) -> bool:
+    """Whether a function may contain a vector."""
+    if function.native is not None:
+        applied = function.applied
+        return kind in function.native.reads or (applied is not None and ca.depends_on(applied, graph.symbol[kind]))
+    return not function.traced or ca.depends_on(function.sx, graph.symbol[kind])
+
+
 class _Problem:
     def __init__(self, start: StartOfMotion):
         self.start, self.names = start, start.equations["acceleration"]
@@ -90,7 +100,7 @@ class _Problem:
             for kind in PARTS[1:]
             if graph.size(kind)
             and not start.known.get(kind, np.zeros(1, bool)).all()
-            and any(not function.traced or ca.depends_on(function.sx, graph.symbol[kind]) for function in functions)
+            and any(_contains(function, kind, graph) for function in functions)
         ]
 
     def explained(self, error: DalembertError) -> DalembertError:

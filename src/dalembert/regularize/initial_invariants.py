@@ -16,7 +16,8 @@ import numpy as np
 from dalembert.errors import InconsistentInitialValues
 from dalembert.kept import Slot
 from dalembert.model import EquationsOfMotion
-from dalembert.model.evaluate import PointFunction
+from dalembert.model.chain import rows_with, total_jacobian
+from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.numeric import jacobian as numeric_jacobian
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.hidden import hidden_constraints
@@ -41,9 +42,7 @@ class Invariants:
         self._model = model
         e, z = graph.value("invariant"), ca.vertcat(*(graph.symbol[kind] for kind in KINDS))
         self.names = numbered("invariant", e.numel())
-        self.with_velocities = np.array(
-            [ca.depends_on(row, graph.symbol["v"]) or bool(graph.externals_in(row)) for row in ca.vertsplit(e)]
-        )
+        self.with_velocities = rows_with(graph, e, "v")
         self._cuts = np.cumsum([graph.size(kind) for kind in KINDS])[:-1]
         self.alone = self._function(e, z)
         self._all = None
@@ -51,8 +50,10 @@ class Invariants:
 
     def _function(self, rows: ca.SX, z: ca.SX):
         """z -> residual and Jacobian at (t, values, θ); by differences if Python functions are among the rows."""
-        exact = not self._model.graph.externals_in(rows)
-        function = PointFunction(self._model, [rows, ca.jacobian(rows, z)] if exact else [rows])
+        graph = self._model.graph
+        exact = all(block.native is not None for block in graph.externals_in(rows))
+        J = total_jacobian(graph, rows, z) if exact else ca.SX(0, 0)
+        function = PointFunction(self._model, [rows, J] if exact else [rows], sparse=is_large(J))
 
         def at(t: float, values: Mapping[str, np.ndarray], theta: np.ndarray):
             def residual(z: np.ndarray) -> np.ndarray:
@@ -103,7 +104,7 @@ def _violated(
     z = np.concatenate([values[kind] for kind in KINDS])
     function = invariants.alone(t, values, theta)
     e, J = function(z)
-    violated = ~(np.abs(e) <= np.abs(J) @ (atol + rtol * np.abs(z)))
+    violated = ~(np.abs(e) <= abs(J) @ (atol + rtol * np.abs(z)))
     if violated.any():  # where derivatives vanish, in equilibria, only rounding tells
         rng = np.random.default_rng(len(z))
         elsewhere = [function(z + (1 + np.abs(z)) * rng.uniform(-1, 1, len(z)))[0] for _ in range(3)]

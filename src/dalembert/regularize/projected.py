@@ -33,7 +33,9 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.kept import Slot, computed
 from dalembert.model import EquationsOfMotion
+from dalembert.model.chain import rows_with, total_jacobian
 from dalembert.model.vocabulary import equation_names, numbered
+from dalembert.regularize.formulations import gives_missing_force, motion
 from dalembert.regularize.hidden import hidden_constraints
 from dalembert.regularize.system import System, places
 
@@ -136,6 +138,8 @@ def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> 
     graph = model.graph
     if accelerations != "auto" or not (graph.size("lam") + graph.size("mu")):
         return accelerations == "unknown"
+    if graph.functions["mass"].native is not None:
+        return True  # its inverse would be a graph that grows with the model
     values = graph.parameter_values.tobytes()
     return model.kept.get(SEMI_DEFINITE, values, lambda: _mass_is_semidefinite(model))
 
@@ -200,12 +204,18 @@ def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) 
     slices = places({kind: len(names[kind]) for kind in kinds})
     n = sum(map(len, names.values()))
     rate = {kind: ca.SX.sym(f"{kind}_dot", len(names[kind])) for kind in kinds}
+    if not unknown and gives_missing_force(graph):
+        rate["v"] = graph.a  # which its code reads
 
     def equations(kind: str, level: str | None = None) -> list[str]:
         # those for accelerations are named by velocities
         return list(equation_names(kind, graph.vectors["v" if kind == "a" else kind], level))
 
-    M, force = graph.value("mass"), graph.value("force") - hidden.constraint_force
+    M = graph.value("mass")
+    if unknown and gives_missing_force(graph):  # F1 determines a, and v' = a says the same as M v' = …
+        dynamic = graph.a - rate["v"]
+    else:
+        dynamic = motion(graph, rate["v"], hidden.constraint_force)
     g_II, h_I = hidden.g_II, hidden.h_I
     F1, F1_names = [], []
     if graph.size("w"):
@@ -213,10 +223,10 @@ def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) 
         F1_names += equations("w")
     if free_of_strangeness:
         if unknown:
-            F1.append(force - ca.mtimes(M, graph.a))
+            F1.append(motion(graph, graph.a, hidden.constraint_force))
             F1_names += equations("a")
         elif g_II.numel() + h_I.numel():
-            a = _solve_mass(M, force)
+            a = _solve_mass(M, graph.value("force") - hidden.constraint_force)
             g_II, h_I = ca.substitute(g_II, graph.a, a), ca.substitute(h_I, graph.a, a)
         F1 += [g_II, h_I]
         F1_names += equations("lam", "acceleration") + equations("mu", "acceleration")
@@ -226,18 +236,17 @@ def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) 
     F4_names: list[str] = []
     if invariants != "ignore":
         e = graph.value("invariant")
+        with_v = rows_with(graph, e, "v")
         for i, name in enumerate(numbered("invariant", e.numel())):
-            # external functions may contain anything, so they count as containing velocities
-            with_v = ca.depends_on(e[i], graph.symbol["v"]) or bool(graph.externals_in(e[i]))
             rows, row_names = (F3, F3_names)
-            if with_v:
+            if with_v[i]:
                 rows, row_names = (F2, F2_names) if invariants == "impose" else (F4, F4_names)
             rows.append(e[i])
             row_names.append(name)
 
     rows = {
         "kinematic": (hidden.p_dot - rate["p"], equations("p")),
-        "dynamic": (force - ca.mtimes(M, rate["v"]), equations("v")),
+        "dynamic": (dynamic, equations("v")),
         "elements": (graph.value("dynamics") - rate["r"] if graph.size("r") else ca.SX(0, 1), equations("r")),
         "F1": (ca.vertcat(*F1), F1_names),
         "F2": (ca.vertcat(*F2), F2_names),
@@ -266,8 +275,8 @@ def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) 
         x=x,
         x_dot=x_dot,
         residual=residual,
-        jacobian=ca.jacobian(residual, x),
-        leading=-ca.sparsify(ca.jacobian(residual, x_dot)),
+        jacobian=total_jacobian(graph, residual, x),
+        leading=-ca.sparsify(total_jacobian(graph, residual, x_dot)),
         blocks=Blocks(
             **{name: np.arange(part.start, part.stop) for name, part in blocks.items()},
             Y=columns("w", "a", "lam", "mu") if free_of_strangeness else columns("w"),
@@ -291,8 +300,7 @@ def _is_partitioned(model: EquationsOfMotion, F2: list[ca.SX], F3: list[ca.SX], 
     if Z.sparsity() != ca.Sparsity.diag(*Z.shape) or not all(e.is_constant() and float(e) == 1 for e in Z.nonzeros()):
         return False
     rates = ca.vertcat(graph.value("force"), graph.value("dynamics") if graph.size("r") else ca.SX(0, 1))
-    algebraic = ca.vertcat(graph.symbol["w"], graph.symbol["lam"])
-    return not ca.depends_on(rates, algebraic) and not graph.externals_in(rates)
+    return not (rows_with(graph, rates, "w") | rows_with(graph, rates, "lam")).any()
 
 
 def _solve_mass(M: ca.SX, b: ca.SX) -> ca.SX:

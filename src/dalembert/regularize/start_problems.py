@@ -12,6 +12,7 @@ from dalembert.kept import Slot, computed
 from dalembert.model import EquationsOfMotion
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import jacobian
+from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.hidden import HiddenConstraints, derive, hidden_constraints
 
 PROBLEMS: Slot[StartProblems] = Slot("problems of start values", most=1)
@@ -34,6 +35,20 @@ class StartProblems:
     def __init__(self, model: EquationsOfMotion):
         self.model = model
         self._n = {kind: model.graph.size(kind) for kind in model.state_kinds}
+
+    @computed
+    def equations(self) -> dict[str, list[str]]:
+        """Names of the equations of each problem."""
+        orders = {
+            "position": (("s", None), ("lam", None)),
+            "velocity": (("lam", "velocity"), ("mu", None)),
+            "acceleration": (("v", None), ("w", None), ("lam", "acceleration"), ("mu", "acceleration")),
+        }
+        names = self.model.names
+        return {
+            problem: [name for kind, level in order for name in equation_names(kind, names(kind), level)]
+            for problem, order in orders.items()
+        }
 
     # -- expressions -----------------------------------------------------------------------------------------------
 

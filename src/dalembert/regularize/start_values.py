@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from dalembert.model import Model
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.start import fill_from_array, fill_from_mapping
 from dalembert.model.vocabulary import VOCABULARY
+
+#: names in a message, at most
+MOST_NAMES = 10
 
 
 def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -30,7 +33,7 @@ def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.n
         values[kind] = np.zeros(len(names))
         if value is None:
             if VOCABULARY[kind].start == "needed":
-                faults.append(f"{kind}0= is missing: start values for {', '.join(names)}")
+                faults.append(f"{kind}0= is missing: start values for {_listed(names)}")
             continue
         known[kind] = np.ones(len(names), bool)
         if isinstance(value, Mapping):
@@ -47,8 +50,14 @@ def given_values(model: Model, given: Mapping[str, Any]) -> tuple[dict[str, np.n
     return values, known
 
 
+def _listed(names: Sequence[str]) -> str:
+    """Names as far as one wants to read them."""
+    more = f", … ({len(names)} in all)" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
 def _explain_missing(model: Model, kind: str, missing: list[str]) -> str:
-    listed = ", ".join(f"'{name}'" for name in missing)
+    listed = _listed([f"'{name}'" for name in missing])
     if kind == "p" and (model.names("lam") or model.names("s")):
         how = (
             "those that the constraints determine are corrected, but need a guess (initial_conditions= says which stay)"

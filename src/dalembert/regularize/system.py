@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 import casadi as ca
 import numpy as np
 
+from dalembert.errors import ModelError
 from dalembert.kept import Kept, Slot, computed
 from dalembert.model import Model
+from dalembert.model.chain import total_jacobian
 from dalembert.regularize.form import Form
 
 STACKED: Slot[System] = Slot("stacked system", most=1)
@@ -87,7 +89,7 @@ class System(Form):
             self,
             equations=self.equations + self.constraint_names,
             residual=ca.vertcat(self.residual, h),
-            jacobian=ca.vertcat(self.jacobian, ca.jacobian(h, self.x)),
+            jacobian=ca.vertcat(self.jacobian, total_jacobian(self.model.graph, h, self.x)),
             leading=ca.vertcat(self.leading, ca.SX(h.numel(), self.n)),
             constraints=ca.SX(0, 1),
             constraint_names=(),
@@ -98,18 +100,27 @@ class System(Form):
         return self.kept.get(EXPLICIT, None, self._explicit)
 
     def _explicit(self) -> System:
-        part = self.slices["v"]
+        part, graph = self.slices["v"], self.model.graph
         rows = self.residual[part]
+        if graph.functions["mass"].native is not None:
+            raise ModelError(
+                f"model '{self.model.name}': its mass is a native function, whose inverse would be a graph that grows "
+                "with the model; give native code for v' itself, with mass=1"
+            )
+        if ("force", "with a") in graph.externals:
+            missing = ca.mtimes(graph.value("mass"), graph.a) - graph.value("force")
+            rows = ca.substitute(rows, graph.native("force", "with a"), missing)
         M = -ca.jacobian(rows, self.x_dot[part])
         forces = ca.substitute(rows, self.x_dot[part], ca.SX.zeros(M.shape[0]))
         rows = ca.solve(M, forces) - self.x_dot[part]
         residual = ca.vertcat(self.residual[: part.start], rows, self.residual[part.stop :])
-        J = ca.vertcat(self.jacobian[: part.start, :], ca.jacobian(rows, self.x), self.jacobian[part.stop :, :])
+        by_x = total_jacobian(graph, rows, self.x)
+        J = ca.vertcat(self.jacobian[: part.start, :], by_x, self.jacobian[part.stop :, :])
         return replace(
             self,
             residual=ca.densify(residual),
             jacobian=ca.sparsify(J),
-            leading=-ca.sparsify(ca.jacobian(residual, self.x_dot)),
+            leading=-ca.sparsify(total_jacobian(graph, residual, self.x_dot)),
         )
 
     def eliminable(self, pattern: tuple[np.ndarray, np.ndarray] | None = None) -> list[tuple[int, int]]:

@@ -249,7 +249,7 @@ def _columns(components: tuple[str, ...], form: Form) -> np.ndarray:
     columns: set[int] = set()
     for name in components:
         if name in form.model.outputs:
-            raise OptionError(f"components: '{name}' is an output of the model: keep the variables from which it follows")
+            raise OptionError(f"components: '{name}' is an output of the model: keep the variables that it reads")
         if name not in places:
             raise OptionError(f"components: {explain_unknown(name, places)}")
         columns.update(places[name])

@@ -10,6 +10,7 @@ from dalembert.linalg.bodies.tree import find_tree
 from dalembert.linalg.protocol import ITERATION, PROJECTED, SADDLE, IterationPattern, Pattern
 from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.dense import Dense
+from dalembert.linalg.saddle.diagonal import Diagonal
 from dalembert.linalg.saddle.solver import LinearSolver
 from dalembert.linalg.saddle.sparse import Sparse
 
@@ -21,7 +22,10 @@ SPARSE_SHARE = 0.25  # of nonzeros
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Auto(LinearSolver):
-    """Compiled or Dense for small systems, Recursive for large trees, Sparse for the rest; `choose` tells."""
+    """Compiled or Dense for small systems, Recursive for large trees, Sparse for the rest; `choose` tells.
+
+    Large diagonal masses without constraints are divided by (`Diagonal`).
+    """
 
     kinds: ClassVar[tuple[str, ...]] = (SADDLE, ITERATION, PROJECTED)
 
@@ -39,6 +43,9 @@ class Auto(LinearSolver):
             return quick
         if pattern.n <= SMALL:
             return Dense()
+        divisions = Diagonal()
+        if not divisions.obstacle(pattern):
+            return divisions
         tree = find_tree(pattern)
         if not tree.cut and tree.largest <= LARGE_BLOCK:
             return Recursive()

@@ -258,7 +258,7 @@ class HalfStepper(KernelStepper):
 
     def _if_it_reads_multipliers(self) -> str:
         force = self.form.model.graph.functions["force"]
-        if force.traced or not self.form.constraint_names or self.form.has_friction:
+        if force.traced or force.native is not None or not self.form.constraint_names or self.form.has_friction:
             return ""
         return "; multipliers are NaN for forces, which are evaluated before them"
 
