@@ -72,6 +72,11 @@ class Assembly:
     bones: Skeleton = field(repr=False)  # the tree of joints, and its state
     q: np.ndarray = field(repr=False)
     u: np.ndarray = field(repr=False)
+    closing: Closing | None = field(default=None, repr=False)  # the constraints, if there are any
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Expressions do not travel."""
+        return self.__dict__ | {"closing": None}
 
     @computed
     def poses(self) -> Poses:
@@ -198,8 +203,21 @@ def assembled(
     given = tuple(dict.fromkeys((*given, *solved.known.rates)))
     found = [name for k, name in enumerate(bones.names) if k not in solved.known.held]
     found += [name for k, name in enumerate(bones.rates) if k not in solved.known.held_rates]
+    closing = None if solved.known.equations else solved.closing
     return Assembly(
-        coordinates, p, v, target.names, target.rates, given, tuple(found), solved.gap, t, bones, solved.p, solved.v
+        coordinates,
+        p,
+        v,
+        target.names,
+        target.rates,
+        given,
+        tuple(found),
+        solved.gap,
+        t,
+        bones,
+        solved.p,
+        solved.v,
+        closing,
     )
 
 
@@ -219,6 +237,7 @@ class _Solved:
         inputs = drives(system, t)
         self._hold_driven(inputs)
         self.p, self.v, self.gap, self.t = self.known.p, self.known.v, 0.0, t
+        self.closing: Closing | None = None
         if start is None:
             self._place_own_bodies()
         else:

@@ -78,14 +78,18 @@ class Dependence:
 
 
 def dependence(
-    system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None = None, t: float = 0.0
+    system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None = None, assembly: Assembly | None = None
 ) -> Dependence | None:
-    """Of the loops of a system, in coordinates of the joints; None if there are no constraints."""
+    """Of the loops of a system, in coordinates of the joints; None if there are no constraints.
+
+    An assembly, in any coordinates, saves the search for one.
+    """
     if not constrained(system, bones) and not any(joint.drive is not None for joint in system.joints):
         return None
-    assembly = assembled(system, bones, known, "joint", bones, t)
-    closing = Closing(system, bones, drives(system, t))
-    return _found(closing, assembly, assembly.p)
+    if assembly is None:
+        assembly = assembled(system, bones, known, "joint", bones, 0.0)
+    closing = assembly.closing or Closing(system, assembly.bones, drives(system, assembly.t))
+    return _found(closing, assembly, assembly.q)
 
 
 def in_other_coordinates(there: Dependence, target: Skeleton) -> Dependence:
