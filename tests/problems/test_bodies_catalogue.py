@@ -53,7 +53,9 @@ def test_catalogue_holds_every_function_by_its_name():
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize(("name", "options", "tolerance"), VARIANTS)
-def test_start_and_references_are_consistent(name, options, tolerance, coordinates):
+def test_start_and_references_are_consistent(name, options, tolerance, coordinates, monkeypatch):
+    # the oracle reads graphs: larger systems would leave their forces and loops to kernels
+    monkeypatch.setattr("dalembert.multibody.equations.suits_kernels", lambda system: False)
     problem = make(name, options, coordinates)
     oracle = Index1(problem)
     residuals = oracle.residuals(0.0, oracle.y0)
@@ -103,15 +105,14 @@ def test_all_methods_run_in_all_coordinates(name, options, method, coordinates):
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
-def test_bricard_with_its_redundant_constraint(coordinates):
+@pytest.mark.parametrize("method", [da.Hem5(), da.Radau5(), da.Geoms()], ids=lambda method: type(method).__name__)
+def test_bricard_without_its_redundant_constraint(coordinates, method):
     problem = problems.bricard_from_bodies(coordinates, t_end=1.0)
-    method = da.Geoms(algebraic="svd")
+    assert len(problem.model.names("p")) - len(problem.model.names("lam")) == {"joint": 1, "absolute": 6}[coordinates]
     solution = problem.simulate(method=method, rtol=1e-8, atol=1e-8)
     assert problem.error(solution) < 1e-6
-    assert (
-        np.abs(solution["rod3.position"][-1] - [0.2744813192646275, -0.8867079387346727, -0.46233000268737495]).max()
-        < 1e-6
-    )
+    published = [0.2744813192646275, -0.8867079387346727, -0.46233000268737495]
+    assert np.abs(solution["rod3.position"][-1] - published).max() < 1e-6
 
 
 # -- against equations written by hand ---------------------------------------------------------------------------------

@@ -159,10 +159,7 @@ def catalogue_quasi_linear() -> dict[str, Callable[..., Problem]]:
 
 
 def catalogue_multibody() -> dict[str, Callable[..., BodiesProblem]]:
-    """Problems described by bodies and joints; their functions take `coordinates`, "joint", "absolute" or "mixed".
-
-    `bricard_from_bodies` has a redundant constraint.
-    """
+    """Problems described by bodies and joints; their functions take `coordinates`, "joint", "absolute" or "mixed"."""
     return {function.__name__: function for function in _BODIES}
 
 

@@ -102,8 +102,8 @@ def four_bars_from_bodies(
 def bricard_from_bodies(coordinates: str = "joint", *, t_end: float = 10.0) -> BodiesProblem:
     """Bricard's mechanism (IFToMM A04) from five rods and six hinges: see `bricard`.
 
-    The six hinges leave one freedom that counting does not see: one constraint is redundant, so methods that factorize
-    the saddle-point matrix as it stands cannot solve it, and joint forces are not unique.
+    The six hinges leave one freedom that counting does not see: one constraint is redundant. The equations leave it
+    out, so that every method runs; joint forces are not unique.
 
     Parameters
     ----------
