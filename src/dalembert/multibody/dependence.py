@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.multibody.assembly import ACCEPTED, Assembly, assembled, in_coordinates
 from dalembert.multibody.closing import Closing, constrained, drives
 from dalembert.multibody.poses import Poses
-from dalembert.multibody.search import search
+from dalembert.multibody.search import quietly, search
 from dalembert.multibody.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class Dependence:
         return tuple(rows[k].owner for group in self.groups for k in group.rows if rows[k].label == "drive")
 
 
+@quietly
 def dependence(
     system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None = None, assembly: Assembly | None = None
 ) -> Dependence | None:
@@ -92,6 +93,7 @@ def dependence(
     return _found(closing, assembly, assembly.q)
 
 
+@quietly
 def in_other_coordinates(there: Dependence, target: Skeleton) -> Dependence:
     """The same question asked of the constraints in other coordinates, at the same positions."""
     system, bones = there.closing.system, there.closing.bones
@@ -169,6 +171,8 @@ def _judge(closing: Closing, assembly: Assembly, points: tuple[np.ndarray, ...])
     spaces = []  # rank and dependent directions
     for p in points:
         G = _matrix(closing, p)
+        if not np.isfinite(G).all():  # of lengths and ratios that are no numbers any more
+            return Dependence(closing, assembly, points, len(closing.rows), ())
         U, s, _ = np.linalg.svd(G, full_matrices=G.shape[0] > G.shape[1])
         rank = int((s > RANK * s.max(initial=0.0)).sum()) if G.size else 0
         spaces.append((rank, U[:, rank:]))

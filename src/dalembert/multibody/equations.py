@@ -123,7 +123,7 @@ def at_start(
         return None
     bones = parts.bones if plain else skeleton(system, ())
     try:
-        return assembled(system, bones, known or None, coordinates, parts.bones, 0.0)
+        return assembled(system, bones, None if known is False else known, coordinates, parts.bones, 0.0)
     except FunctionFailed:  # a drive that has no value at t = 0
         return None
     except CannotAssemble:

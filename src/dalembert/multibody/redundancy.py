@@ -16,6 +16,7 @@ from dalembert.multibody.assembly import Assembly, loop_of
 from dalembert.multibody.dependence import Dependence, dependence, in_other_coordinates
 from dalembert.multibody.equations import Expressions, expressions, kinematics
 from dalembert.multibody.observe import Observer
+from dalembert.multibody.search import quietly
 from dalembert.multibody.skeleton import skeleton
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def _many(count: int, what: str) -> str:
 
 
 @forks_wait
+@quietly
 def redundancy(system: Multibody, known: Mapping[str, Any] | None = None) -> Redundancy:
     """See `Multibody.redundancy`."""
     bones = skeleton(system, ())
