@@ -1,5 +1,8 @@
 """Initial assembly, against closed forms and random closed chains."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from linkages import circles, coordinates, four_bar, point_of, random_loop, stewart
@@ -202,6 +205,23 @@ def test_models_start_where_they_were_assembled():
     assert ends[2] == pytest.approx(ends[0], abs=1e-7)
     assert mb.equations("joint", known=False).start == {}
     assert mb.equations("joint", known={"motor.angle": 0.5}).start["p0"][0] == 0.5
+
+
+def test_assemblies_travel():
+    """In a process of its own: collecting doctests imports modules twice, and pickle refuses classes of the first."""
+    code = (
+        "import pickle, dalembert as da; mb = da.Multibody(planar=True); arm = mb.body('arm', 1.0, 0.1, com=(1, 0)); "
+        "mb.revolute('a', mb.ground, arm, q0=0.0); mb.revolute('b', arm, mb.ground, cut=True); "
+        "print(pickle.loads(pickle.dumps(mb.assemble()))['arm.com'].tolist())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[1.0, 0.0]"
+
+
+def test_what_cannot_be_assembled_has_equations_on_demand():
+    model = four_bar(1.0, 1.0, 1.0, 5.0).equations("joint", known=False)
+    assert model.start == {}
+    assert len(model.names("lam")) == 2
 
 
 def test_states_of_elements_start_too():

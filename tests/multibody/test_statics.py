@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq, minimize
 
 import dalembert as da
-from dalembert.errors import ModelError, NoEquilibrium, OptionError
+from dalembert.errors import DalembertError, ModelError, NoEquilibrium, OptionError
 
 # -- equilibrium ---------------------------------------------------------------------------------------------------
 
@@ -429,3 +429,28 @@ def test_wrong_arguments_of_linearize():
     with pytest.raises(OptionError, match="prescribes a coordinate"):
         mb.linearize(inputs=["motor.drive"])
     assert mb.linearize().A.shape == (0, 0)
+
+
+HOSTILE = [5, "x", np.nan, [1, 2], {"motor.angle": "x"}, {"motor.angle": np.inf}, {1: 2}, object(), np.zeros((2, 2)),
+           10**400, {"crank.position": "ab"}, True, np.ma.masked]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:20])
+def test_values_that_are_none_raise_our_exceptions(value):
+    mb = four_bar(1.0, 3.0, 2.5, 3.0)
+    zero = np.zeros(3)
+    calls = {
+        "known": lambda: mb.assemble(value),
+        "coordinates": lambda: mb.assemble(None, value),
+        "guess": lambda: mb.equilibrium(value),
+        "held": lambda: mb.equilibrium(None, value),
+        "redundancy": lambda: mb.redundancy(value),
+        "p": lambda: mb.linearize(value),
+        "inputs": lambda: mb.linearize(inputs=value),
+        "outputs": lambda: mb.linearize(outputs=value),
+        "q": lambda: mb.inverse_dynamics(value, zero, zero),
+        "actuators": lambda: mb.inverse_dynamics(zero, zero, zero, actuators=value),
+    }
+    for call in calls.values():
+        with pytest.raises(DalembertError):
+            call()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.checks import NoNumber, real, shown
+from dalembert.checks import shown
 from dalembert.errors import CannotAssemble, ModelError, OptionError
 from dalembert.kept import computed
 from dalembert.locks import forks_wait
@@ -20,12 +20,12 @@ from dalembert.model.namespace import explain_unknown
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closing import Closing, constrained, drives
 from dalembert.multibody.equations import COORDINATES, own_bodies
-from dalembert.multibody.known import gather
+from dalembert.multibody.known import gather, time_of
 from dalembert.multibody.parts import Body, Frame
 from dalembert.multibody.poses import Poses, columns
 from dalembert.multibody.quantities import value_of, values_of
 from dalembert.multibody.readings import along_tree, coordinates_and_rates
-from dalembert.multibody.search import first_that_solves, search, starts
+from dalembert.multibody.search import first_that_solves, quietly, search, starts
 from dalembert.multibody.skeleton import Skeleton, skeleton
 
 if TYPE_CHECKING:
@@ -72,6 +72,11 @@ class Assembly:
     bones: Skeleton = field(repr=False)  # the tree of joints, and its state
     q: np.ndarray = field(repr=False)
     u: np.ndarray = field(repr=False)
+    closing: Closing | None = field(default=None, repr=False)  # the constraints, if there are any
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Expressions do not travel."""
+        return self.__dict__ | {"closing": None}
 
     @computed
     def poses(self) -> Poses:
@@ -167,16 +172,14 @@ def assemble(
     """See `Multibody.assemble`."""
     if not isinstance(coordinates, str) or coordinates not in COORDINATES:
         raise OptionError(f"coordinates={shown(coordinates)} must be one of {', '.join(COORDINATES)}")
-    try:
-        t = real(t)
-    except NoNumber as reason:
-        raise OptionError(f"assemble: t={shown(t)} {reason}") from None
+    t = time_of("assemble", t)
     own = own_bodies(system, coordinates, absolute)
     bones = skeleton(system, ())
     target = bones if own == set() else skeleton(system, own)
     return assembled(system, bones, known, coordinates, target, t)
 
 
+@quietly
 def assembled(
     system: Multibody,
     bones: Skeleton,
@@ -198,8 +201,21 @@ def assembled(
     given = tuple(dict.fromkeys((*given, *solved.known.rates)))
     found = [name for k, name in enumerate(bones.names) if k not in solved.known.held]
     found += [name for k, name in enumerate(bones.rates) if k not in solved.known.held_rates]
+    closing = None if solved.known.equations else solved.closing
     return Assembly(
-        coordinates, p, v, target.names, target.rates, given, tuple(found), solved.gap, t, bones, solved.p, solved.v
+        coordinates,
+        p,
+        v,
+        target.names,
+        target.rates,
+        given,
+        tuple(found),
+        solved.gap,
+        t,
+        bones,
+        solved.p,
+        solved.v,
+        closing,
     )
 
 
@@ -219,6 +235,7 @@ class _Solved:
         inputs = drives(system, t)
         self._hold_driven(inputs)
         self.p, self.v, self.gap, self.t = self.known.p, self.known.v, 0.0, t
+        self.closing: Closing | None = None
         if start is None:
             self._place_own_bodies()
         else:
@@ -295,12 +312,12 @@ class _Solved:
 
         nudge = 0.1 * np.sin(1.0 + np.arange(len(free)))  # out of a position from which all directions look alike
         found = [search(lambda p: closing.near(p, free), move, start) for start in (self.p, move(self.p, nudge))]
-        first = self.p = min(found, key=lambda f: round(float(np.linalg.norm(f.F)), 3)).point
+        first = self.p = min(found, key=lambda f: round(f.size, 3)).point
         if closing.rows:  # coordinates about which nobody has guessed go where loops want them
             rng = np.random.default_rng(2006)
             begin = [first, *(move(first, w * rng.standard_normal(len(free))) for w in (0.3, 1.0, 1.0, 2.0, 2.0))]
             found = [search(both, move, start) for start in begin[: 1 if len(free) > 500 else None]]
-            self.p = min(found, key=lambda f: round(float(np.linalg.norm(f.F)), 3)).point
+            self.p = min(found, key=lambda f: round(f.size, 3)).point
 
     def _search(self, free: np.ndarray, start: np.ndarray, rows: np.ndarray | None = None, tries: int | None = None):
         """From the start and from others."""
@@ -409,8 +426,10 @@ class _Solved:
         known = float(max(np.abs(c).max(initial=0.0), np.abs(self.v[held] / scale[held]).max(initial=0.0)))
         if known == 0.0:
             return
+        if not (np.abs(rest) < 1e150).all():
+            self._complain_of_rates(rest)
         x, left = least_norm(C[:, free], rest, known)
-        if np.abs(left).max(initial=0.0) > 1e-9 * known or np.abs(x).max(initial=0.0) > _EXCESSIVE * known:
+        if not np.abs(left).max(initial=0.0) <= 1e-9 * known or np.abs(x).max(initial=0.0) > _EXCESSIVE * known:
             self._complain_of_rates(left if np.abs(left).max() > 1e-9 * known else C[:, free] @ x)
         self.v = np.array(self.v)
         self.v[free] = x * scale[free]

@@ -74,7 +74,7 @@ def size_of(bones: Skeleton) -> float:
     arms = [np.asarray(bones.offset, float), np.asarray(bones.body_offset, float)]
     arms += [np.array([bones.placement(frame)[2] for j in bones.cut for frame in (j.first, j.second)], float)]
     longest = max((float(np.abs(a).max(initial=0.0)) for a in arms), default=0.0)
-    return longest if longest > 0.0 else 1.0
+    return longest if longest > 1e-100 else 1.0
 
 
 def row_info(system: Multibody, name: str, joint: Joint | None, label: str) -> RowInfo:

@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.multibody.assembly import ACCEPTED, Assembly, assembled, in_coordinates
 from dalembert.multibody.closing import Closing, constrained, drives
 from dalembert.multibody.poses import Poses
-from dalembert.multibody.search import search
+from dalembert.multibody.search import quietly, search
 from dalembert.multibody.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -77,17 +77,23 @@ class Dependence:
         return tuple(rows[k].owner for group in self.groups for k in group.rows if rows[k].label == "drive")
 
 
+@quietly
 def dependence(
-    system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None = None, t: float = 0.0
+    system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None = None, assembly: Assembly | None = None
 ) -> Dependence | None:
-    """Of the loops of a system, in coordinates of the joints; None if there are no constraints."""
+    """Of the loops of a system, in coordinates of the joints; None if there are no constraints.
+
+    An assembly, in any coordinates, saves the search for one.
+    """
     if not constrained(system, bones) and not any(joint.drive is not None for joint in system.joints):
         return None
-    assembly = assembled(system, bones, known, "joint", bones, t)
-    closing = Closing(system, bones, drives(system, t))
-    return _found(closing, assembly, assembly.p)
+    if assembly is None:
+        assembly = assembled(system, bones, known, "joint", bones, 0.0)
+    closing = assembly.closing or Closing(system, assembly.bones, drives(system, assembly.t))
+    return _found(closing, assembly, assembly.q)
 
 
+@quietly
 def in_other_coordinates(there: Dependence, target: Skeleton) -> Dependence:
     """The same question asked of the constraints in other coordinates, at the same positions."""
     system, bones = there.closing.system, there.closing.bones
@@ -165,6 +171,8 @@ def _judge(closing: Closing, assembly: Assembly, points: tuple[np.ndarray, ...])
     spaces = []  # rank and dependent directions
     for p in points:
         G = _matrix(closing, p)
+        if not np.isfinite(G).all():  # of lengths and ratios that are no numbers any more
+            return Dependence(closing, assembly, points, len(closing.rows), ())
         U, s, _ = np.linalg.svd(G, full_matrices=G.shape[0] > G.shape[1])
         rank = int((s > RANK * s.max(initial=0.0)).sum()) if G.size else 0
         spaces.append((rank, U[:, rank:]))

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.checks import shown
-from dalembert.errors import FunctionFailed, OptionError
+from dalembert.errors import CannotAssemble, FunctionFailed, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
 from dalembert.model.expression import scalar
@@ -28,6 +28,7 @@ from dalembert.multibody.skeleton import Skeleton, skeleton
 from dalembert.multibody.untraced import try_out
 
 if TYPE_CHECKING:
+    from dalembert.multibody.assembly import Assembly
     from dalembert.multibody.system import Multibody
 
 COORDINATES = ("joint", "absolute", "mixed")
@@ -89,8 +90,11 @@ def equations(
         )
     if formalism == "auto":
         formalism = "explicit" if large and not parts.rows else "residual"
-    start = None if known is False else start_values(system, parts, coordinates, known)
-    chosen = select(system, parts, coordinates, known, redundant)
+    assembly = at_start(system, parts, coordinates, known)
+    start = None
+    if known is not False and assembly is not None:
+        start = assembly.start | ({"r0": list(parts.states.values())} if parts.states else {})
+    chosen = select(system, parts, redundant, assembly)
     if chosen.axes:
         parts = expressions(system, own, chosen.axes, kernels=large)
     functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
@@ -108,19 +112,24 @@ def energy_kept(observer: Observer) -> Callable:
     return transplant(observer.parts.symbols, ca.SX(observer._energy_total()) - at_start, **{ENERGY: at_start})
 
 
-def start_values(
-    system: Multibody, parts: Expressions, coordinates: str, known: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
-    """Of positions, velocities and states of elements, assembled from what is known."""
+def at_start(
+    system: Multibody, parts: Expressions, coordinates: str, known: Mapping[str, Any] | bool | None
+) -> Assembly | None:
+    """The system assembled from what is known; with known=False None where that is impossible."""
     from dalembert.multibody.assembly import assembled
 
     plain = coordinates == "joint" and not system.parameters  # the tree of joints, in numbers
+    if known is False and not parts.rows:
+        return None
     bones = parts.bones if plain else skeleton(system, ())
     try:
-        found = assembled(system, bones, known, coordinates, parts.bones, 0.0)
+        return assembled(system, bones, None if known is False else known, coordinates, parts.bones, 0.0)
     except FunctionFailed:  # a drive that has no value at t = 0
         return None
-    return found.start | ({"r0": list(parts.states.values())} if parts.states else {})
+    except CannotAssemble:
+        if known is False:
+            return None
+        raise
 
 
 def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | None) -> set[int] | None:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.checks import NoNumber, real, shown
+from dalembert.checks import shown
 from dalembert.errors import CannotAssemble, NoEquilibrium, OptionError
 from dalembert.kept import computed
 from dalembert.locks import forks_wait
 from dalembert.multibody.assembly import Assembly, assembled
-from dalembert.multibody.known import Known, gather
+from dalembert.multibody.known import Known, gather, time_of
 from dalembert.multibody.linearization import Linearization, about
 from dalembert.multibody.mechanics import Mechanics
 from dalembert.multibody.poses import columns, moved
-from dalembert.multibody.search import search
+from dalembert.multibody.search import quietly, search
 from dalembert.multibody.skeleton import skeleton
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Equilibrium:
 
 
 @forks_wait
+@quietly
 def equilibrium(
     system: Multibody,
     guess: Mapping[str, Any] | None = None,
@@ -91,10 +92,12 @@ def equilibrium(
     stable: bool = True,
 ) -> Equilibrium:
     """See `Multibody.equilibrium`."""
-    try:
-        t = real(t)
-    except NoNumber as reason:
-        raise OptionError(f"equilibrium: t={shown(t)} {reason}") from None
+    t = time_of("equilibrium", t)
+    for what, given in (("guess", guess), ("known", known)):
+        if not isinstance(given, Mapping | None):
+            raise OptionError(f"equilibrium: {what}={shown(given)} must map names, such as 'motor.angle', to values")
+    if not isinstance(stable, bool | np.bool_):
+        raise OptionError(f"equilibrium: stable={shown(stable)} must be True or False")
     balance = _Balance(system, guess, known, t)
     return balance.solve(stable)
 

@@ -14,8 +14,10 @@ from dalembert.errors import ModelError, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model.namespace import explain_unknown
 from dalembert.multibody import algebra as al
+from dalembert.multibody.known import names_of
 from dalembert.multibody.mechanics import Mechanics
 from dalembert.multibody.parts import Joint
+from dalembert.multibody.search import quietly
 
 if TYPE_CHECKING:
     from dalembert.multibody.system import Multibody
@@ -52,6 +54,7 @@ class JointForces:
 
 
 @forks_wait
+@quietly
 def inverse_dynamics(
     system: Multibody, q: Any, v: Any, a: Any, t: Any = 0.0, actuators: Sequence[str] | None = None
 ) -> JointForces:
@@ -78,8 +81,8 @@ def inverse_dynamics(
 def _chosen(system: Multibody, actuators: Sequence[str] | None) -> list[Joint] | None:
     if actuators is None:
         return None
-    return [system._my_joint("inverse_dynamics, actuators", name, single=False)
-            for name in ([actuators] if isinstance(actuators, str) else actuators)]  # fmt: skip
+    names = names_of("inverse_dynamics: actuators", actuators)
+    return [system._my_joint("inverse_dynamics, actuators", name, single=False) for name in names]
 
 
 def _series(what: str, value: Any, names: tuple[str, ...]) -> tuple[np.ndarray, bool]:
@@ -109,9 +112,12 @@ def _series(what: str, value: Any, names: tuple[str, ...]) -> tuple[np.ndarray, 
 
 def _times(t: Any) -> np.ndarray:
     try:
-        return np.atleast_1d(np.asarray(reals(t), float))
+        times = np.atleast_1d(np.asarray(reals(t), float))
     except NoNumber as reason:
         raise OptionError(f"inverse_dynamics: t={shown(t)} {reason}") from None
+    if times.ndim > 1 or not np.isfinite(times).all():
+        raise OptionError(f"inverse_dynamics: t={shown(t)} must be one finite time, or a vector of them")
+    return times
 
 
 def _evaluate(

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.checks import NoNumber, real, reals, shown
-from dalembert.errors import ModelError
+from dalembert.errors import ModelError, OptionError
 from dalembert.model.namespace import explain_unknown
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import Scalar
@@ -60,6 +60,26 @@ def gather(system: Multibody, bones: Skeleton, known: Mapping[str, Any] | None, 
         raise ModelError(f"known={shown(known)} must map names, such as 'motor.angle', to values")
     _by_name(found, system, bones, known)
     return found
+
+
+def time_of(where: str, t: Any) -> float:
+    """A finite time."""
+    try:
+        value = real(t)
+    except NoNumber as reason:
+        raise OptionError(f"{where}: t={shown(t)} {reason}") from None
+    if not np.isfinite(value):
+        raise OptionError(f"{where}: t={value} must be finite")
+    return value
+
+
+def names_of(where: str, names: Any) -> tuple[str, ...]:
+    """A name, or a sequence of names."""
+    if isinstance(names, str):
+        return (names,)
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise OptionError(f"{where}={shown(names)} must be a list of names")
+    return tuple(names)
 
 
 def zero(bones: Skeleton) -> np.ndarray:

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.checks import NoNumber, real, reals, shown
+from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.kept import computed
 from dalembert.locks import forks_wait
 from dalembert.model.namespace import explain_unknown
 from dalembert.multibody.assembly import assembled
 from dalembert.multibody.kinds import Move
+from dalembert.multibody.known import names_of, time_of
 from dalembert.multibody.mechanics import Mechanics
 from dalembert.multibody.observe import Observer
+from dalembert.multibody.search import quietly
 
 if TYPE_CHECKING:
     from dalembert.multibody.system import Multibody
@@ -124,6 +126,7 @@ class Linearization:
 
 
 @forks_wait
+@quietly
 def linearize(
     system: Multibody,
     p: Any = None,
@@ -134,10 +137,7 @@ def linearize(
     r: Any = None,
 ) -> Linearization:
     """See `Multibody.linearize`."""
-    try:
-        t = real(t)
-    except NoNumber as reason:
-        raise OptionError(f"linearize: t={shown(t)} {reason}") from None
+    t = time_of("linearize", t)
     read, pushed = _chosen_inputs(system, inputs)
     mech = Mechanics(system, None, pushed, t)
     if p is None:
@@ -147,9 +147,10 @@ def linearize(
         p = _vector("p", p, mech.bones.n_q)
         v = np.zeros(mech.bones.n_v) if v is None else _vector("v", v, mech.bones.n_v)
     r = mech.r0 if r is None else _vector("r", r, len(mech.r0))
-    return about(mech, read, pushed, (outputs,) if isinstance(outputs, str) else tuple(outputs), p, v, r)
+    return about(mech, read, pushed, names_of("linearize: outputs", outputs), p, v, r)
 
 
+@quietly
 def about(
     mech: Mechanics,
     read: list[str],
@@ -182,7 +183,7 @@ def _chosen_inputs(system: Multibody, inputs: Sequence[str] | None) -> tuple[lis
         return [name for name in system.inputs if name not in driving], []
     joints = {joint.name: joint for joint in system.joints}
     read, pushed = [], []
-    for name in [inputs] if isinstance(inputs, str) else inputs:
+    for name in names_of("linearize: inputs", inputs):
         if name in driving:
             raise OptionError(f"linearize: '{name}' prescribes a coordinate; deviations of drives are no inputs")
         if name in system.inputs:

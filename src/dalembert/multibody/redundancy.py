@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import CannotAssemble, FunctionFailed, ModelError
+from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
 from dalembert.multibody import algebra as al
-from dalembert.multibody.assembly import loop_of
+from dalembert.multibody.assembly import Assembly, loop_of
 from dalembert.multibody.dependence import Dependence, dependence, in_other_coordinates
 from dalembert.multibody.equations import Expressions, expressions, kinematics
 from dalembert.multibody.observe import Observer
+from dalembert.multibody.search import quietly
 from dalembert.multibody.skeleton import skeleton
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def _many(count: int, what: str) -> str:
 
 
 @forks_wait
+@quietly
 def redundancy(system: Multibody, known: Mapping[str, Any] | None = None) -> Redundancy:
     """See `Multibody.redundancy`."""
     bones = skeleton(system, ())
@@ -159,13 +161,13 @@ class Selection:
     axes: Mapping[int, str] | None = None  # in which joints are to be closed, see `Scene`
 
 
-def select(system: Multibody, parts: Expressions, coordinates: str, known: Any, redundant: str) -> Selection:
-    """Constraints that depend on no position go, and with "drop" all redundant ones."""
+def select(system: Multibody, parts: Expressions, redundant: str, assembly: Assembly | None) -> Selection:
+    """Constraints that depend on no position go, and with "drop" all redundant ones, as far as it is assembled."""
     every = tuple(range(len(parts.rows)))
     if not every:
         return Selection(())
     constant = {k for k in every if _constant(parts, k)}
-    found = _dependence(system, parts, coordinates, known)
+    found = None if assembly is None else dependence(system, assembly.bones, None, assembly)
     if found is None or not found.groups:
         return Selection(tuple(k for k in every if k not in constant), tuple(sorted(constant)))
     if found.driven_twice and redundant == "drop":
@@ -181,16 +183,6 @@ def select(system: Multibody, parts: Expressions, coordinates: str, known: Any, 
     dependent = {k for k in every if names[k] in found.names} | constant
     gone = constant if redundant == "keep" else dependent
     return Selection(tuple(k for k in every if k not in gone), tuple(sorted(dependent)), found.axes)
-
-
-def _dependence(system: Multibody, parts: Expressions, coordinates: str, known: Any) -> Dependence | None:
-    plain = coordinates == "joint" and not system.parameters
-    try:
-        return dependence(system, parts.bones if plain else skeleton(system, ()), known or None)
-    except (CannotAssemble, FunctionFailed):
-        if known is False:  # where it cannot be assembled nothing is known
-            return None
-        raise
 
 
 def _numbers(system: Multibody, parts: Expressions) -> Any:

@@ -11,11 +11,14 @@ References
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+from dalembert.checks import quiet_arithmetic
 
 #: entries of a Jacobian from which on sparse factors are taken
 DENSE = 250_000
@@ -25,7 +28,9 @@ _LONGEST = 0.7  # of one component in a step: linearizations of rotations do not
 _STATIONARY = 1e-9  # |Jᵀ F| relative to |J| |F|
 _SLOW, _PATIENCE = 0.9999, 10  # so many steps in a row that gain next to nothing end a search
 _ROUNDED = 3e-16
+_LARGEST = 1e150
 
+F = TypeVar("F", bound=Callable)
 Point = Any
 Evaluate = Callable[[Point], tuple[np.ndarray, Any]]  # F and its Jacobian, dense or sparse
 Move = Callable[[Point, np.ndarray], Point]
@@ -40,8 +45,23 @@ class Found:
     steps: int
 
     @property
+    def size(self) -> float:
+        return float(np.linalg.norm(self.F)) if np.isfinite(self.F).all() else np.inf
+
+    @property
     def residual(self) -> float:
         return float(np.abs(self.F).max(initial=0.0))
+
+
+def quietly(function: F) -> F:
+    """For functions in which overflow is no news."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        with quiet_arithmetic():
+            return function(*args, **options)
+
+    return wrapped
 
 
 def search(evaluate: Evaluate, move: Move, start: Point, scale: float = 1.0) -> Found:
@@ -52,6 +72,8 @@ def search(evaluate: Evaluate, move: Move, start: Point, scale: float = 1.0) -> 
     point = start
     F, J = evaluate(point)
     factor, slow = 1e-4, 0
+    if not _finite(F, J):
+        return Found(point, np.full(len(F), np.inf), 0)
     for k in range(_MOST_STEPS):
         size = np.linalg.norm(F)
         if np.abs(F).max(initial=0.0) <= _ROUNDED * scale or J.shape[1] == 0:
@@ -68,7 +90,7 @@ def search(evaluate: Evaluate, move: Move, start: Point, scale: float = 1.0) -> 
             F_new, J_new = evaluate(there)
             size_new = np.linalg.norm(F_new)
             expected = size**2 - np.linalg.norm(F + J @ step) ** 2
-            gained = size**2 - size_new**2 if np.isfinite(size_new) else -np.inf
+            gained = size**2 - size_new**2 if _finite(F_new, J_new) else -np.inf
             if gained > 1e-4 * expected and gained > 0:
                 break
             factor *= 4
@@ -83,6 +105,12 @@ def search(evaluate: Evaluate, move: Move, start: Point, scale: float = 1.0) -> 
         if slow >= _PATIENCE:
             break
     return Found(point, F, k + 1)
+
+
+def _finite(F: np.ndarray, J: Any) -> bool:
+    """Whether these are numbers that can be squared."""
+    values = J if isinstance(J, np.ndarray) else J.data
+    return bool((np.abs(F) < _LARGEST).all() and (np.abs(values) < _LARGEST).all())
 
 
 def _linear(J: Any, F: np.ndarray) -> tuple[Callable[[float], np.ndarray], float, float]:
@@ -144,7 +172,7 @@ def first_that_solves(
     best: Found | None = None
     for point in points:
         found = search(evaluate, move, point, scale)
-        if best is None or np.linalg.norm(found.F) < np.linalg.norm(best.F):
+        if best is None or found.size < best.size:
             best = found
         if found.residual <= accept * scale:
             return True, found
