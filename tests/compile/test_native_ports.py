@@ -8,8 +8,9 @@ import pytest
 
 import dalembert as da
 from dalembert.compile import jit
+from dalembert.compile.gather import gathered
 from dalembert.compile.half_explicit import compile_descriptor
-from dalembert.compile.native import gather_port, gathered
+from dalembert.compile.native import gather_port
 from dalembert.compile.ports import OK, RETRY
 from dalembert.compile.system import compile_system
 from dalembert.regularize.formulations import FORMULATIONS

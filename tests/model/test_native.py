@@ -102,6 +102,16 @@ def test_models_are_copied_and_pickled():
         np.testing.assert_array_equal(da.simulate(model, (0, 1), p0=P0, v0=V0).p[-1], expected)
 
 
+def test_a_model_that_arrives_again_is_known():
+    """What was derived for the first serves the second; other data of a native function is another model."""
+    native, _ = pair(N, varying_mass=True)
+    packed = pickle.dumps(native)
+    first, again = pickle.loads(packed), pickle.loads(packed)
+    other = pickle.loads(pickle.dumps(pair(N, varying_mass=True, together=False)[0]))
+    assert again.kept is first.kept
+    assert other.kept is not first.kept
+
+
 def test_other_parameters_reach_the_code():
     native, traced = (model.replace(parameters={"k": 11.0, "c": 0.5}) for model in pair(N))
     found, expected = (da.simulate(model, (0, 1), p0=P0, v0=V0).p[-1] for model in (native, traced))

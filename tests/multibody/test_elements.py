@@ -18,6 +18,7 @@ from builders import (
 )
 
 import dalembert as da
+from dalembert.model.namespace import Namespace
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-10}
 
@@ -322,6 +323,22 @@ def test_functions_that_cannot_be_traced_give_the_same(coordinates):
         assert one.x[-1] == pytest.approx(two.x[-1], abs=1e-6)
     with pytest.warns(da.UntraceableWarning, match="output 'spring.force'"):
         assert one["spring.force"][-1] == pytest.approx(two["spring.force"][-1], abs=1e-5)
+
+
+def test_functions_in_python_travel():
+    # with all that they may read, also what they have not read so far
+    cloudpickle = pytest.importorskip("cloudpickle")
+    mb = da.Multibody(planar=True)
+    body = mb.body("body", 1.0, 0.1)
+    mb.revolute("hinge", mb.ground, body)
+    mb.force("push", body.frame(at=(1, 0)), lambda s: (0.0, s["hinge.speed"] if s.t > 5 else math.sin(s.position[0])))
+    with pytest.warns(da.UntraceableWarning):
+        model = mb.equations()
+    there = cloudpickle.loads(cloudpickle.dumps(model.graph.functions["force"].python))
+    for t in (0.0, 6.0):
+        state = {"t": t, "p": np.array([0.3]), "v": np.array([2.0])}
+        found = there(Namespace(state.__getitem__, state))
+        assert found == pytest.approx([math.cos(0.3) * (2.0 if t else math.sin(math.cos(0.3)))])
 
 
 @pytest.mark.parametrize(

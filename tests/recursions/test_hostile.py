@@ -165,6 +165,15 @@ def test_a_satellite_far_away():
         assert_close(far, near, 1e-15)
 
 
+def test_tiny_numbers_are_the_callers_own():
+    """Kernels of long chains count them as zero, but give arithmetic back as they found it."""
+    tree = Tree(random_tree(0, 1000, kinds=[REVOLUTE], shape="chain"))
+    tiny = np.full(4, 1e-310)
+    for entry in (entries.explicit, entries.residual, entries.force):
+        evaluate(entry, tree, 1000, np.full(1000, 1e-310), np.zeros(2000))
+        assert (tiny * 0.5 > 0).all()
+
+
 def test_many_threads_share_a_tree():
     """More threads than there are places to work in, each with a state of its own: the bits of a serial run."""
     topology = random_tree(3, 60, shape="tree")

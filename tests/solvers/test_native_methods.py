@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 import native_recipes
-from native_recipes import names, native_force, native_rods, pair, traced_force, traced_rods
+from native_recipes import names, native_force, native_loaded, native_rods, pair, traced_force, traced_mass, traced_rods
 
 N = 6
 P0 = np.array([1.0, 1.0, 0.8, np.sqrt(2 - 0.64), 1.2, np.sqrt(2 - 1.44)])
@@ -111,6 +111,40 @@ def test_parts_that_are_traced_and_native_ones_mix():
         *mixed, expected = ends(both, method, **TIGHT)
         for found in mixed:
             np.testing.assert_allclose(found.p[-1], expected.p[-1], atol=1e-7)
+
+
+@pytest.mark.parametrize("method", [da.Mexx(), da.Radau5(), da.Geoms(), da.Dassl(formulation="index1")], ids=repr)
+def test_applied_forces_may_read_multipliers(method):
+    """Friction: derivatives by λ go through the code."""
+    common = dict(p=names(N), parameters={"k": 3.0, "c": 0.1}, mass=np.ones(N))
+
+    def friction(s):
+        return [-0.05 * s.lam[i // 2] * s.v[i] for i in range(N)]
+
+    def force(s):
+        return [f + 2 * g for f, g in zip(traced_force(s), friction(s), strict=True)]
+
+    models = (
+        da.EquationsOfMotion(force=native_loaded(N, friction), holonomic=native_rods(N), **common),
+        da.EquationsOfMotion(force=force, holonomic=traced_rods, **common),
+    )
+    found, expected = ends(models, method, **TIGHT)
+    np.testing.assert_allclose(found.p[-1], expected.p[-1], atol=1e-6)
+    without, _ = ends(pair(N, rods=True), method, **TIGHT)
+    assert abs(found.p[-1] - without.p[-1]).max() > 1e-4
+
+
+def test_explicit_equations_need_a_traced_mass():
+    native, _ = pair(N, varying_mass=True)
+    with pytest.raises(da.ModelError, match="its mass is a native function"):
+        da.simulate(native, (0, 1), p0=P0, method=da.Dassl(form="explicit"))
+    common = dict(p=names(N), parameters={"k": 3.0, "c": 0.1}, mass=traced_mass)
+    models = [
+        da.EquationsOfMotion(force=native_force(N, with_accelerations=True), **common),
+        da.EquationsOfMotion(force=traced_force, **common),
+    ]
+    found, expected = ends(models, da.Dassl(form="explicit"), **TIGHT)
+    np.testing.assert_allclose(found.p[-1], expected.p[-1], atol=1e-7)
 
 
 def test_with_functions_in_python():

@@ -94,6 +94,13 @@ def test_corrector_prints_published_and_own_numbers_and_draws(tmp_path):
     for published in ("9739", "2229"):
         assert published in result.stdout
     assert (tmp_path / "figure_7.png").read_bytes().startswith(PNG)
+    # where it bites: six strategies in two forms on two chains and a car, published percentages of the explicit form
+    chains = [line for line in lines if line[:2] == ["N", "="]]
+    cars = [line for line in lines if line[:1] == ["joints,"]]
+    assert (len(chains), len(cars)) == (24, 12)
+    assert [line[-1] for line in chains[:6]] == ["100%", "92%", "-", "82%", "-", "90%"]
+    assert [line[-1] for line in cars[:6]] == ["100%", "104%", "48%", "49%", "27%", "20%"]
+    assert {line[-1] for line in (*chains[6:], *cars[6:])} == {"-"}
 
 
 def test_kept_jacobians_save_evaluations_as_published():

@@ -145,10 +145,11 @@ class Closing:
             return J if Z is None else ca.mtimes(J, Z)
 
         # inputs that only forces read are no part of these expressions
-        self._close = ca.Function("close", [symbols.p, u], [F, tangent(F)])
+        G = tangent(F)
+        self._close = ca.Function("close", [symbols.p, u], [F, G])
         self._near = ca.Function("near", [symbols.p], [Fg, tangent(Fg)])
         self._rates = ca.Function(
-            "rates", [symbols.p, u, symbols.v], [tangent(F), ca.jacobian(F, u), V, ca.jacobian(V, symbols.v)]
+            "rates", [symbols.p, u, symbols.v], [G, ca.jacobian(F, u), V, ca.jacobian(V, symbols.v)]
         )
 
     def _guess(self, scene: Scene) -> list[Any]:

@@ -93,10 +93,10 @@ def equations(
     chosen = select(system, parts, coordinates, known, redundant)
     if chosen.axes:
         parts = expressions(system, own, chosen.axes, kernels=large)
+    functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
     observer = Observer(system, own, None if large else parts, chosen)
     rows, owners = ([of[k] for k in chosen.kept] for of in (parts.rows, parts.owners))
     parts = replace(parts, rows=tuple(rows), owners=tuple(owners))
-    functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
     if invariant is not None:
         functions["invariant"] = energy_kept(observer)
     return _model(system, parts, observer, functions, start)
@@ -133,9 +133,11 @@ def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | No
         return set()
     if absolute is not None:
         known = {body.name: body.number for body in system.bodies}
-        unknown = [name for name in absolute if name not in known] if not isinstance(absolute, str) else [absolute]
+        if not isinstance(absolute, list | tuple | set | frozenset):
+            raise OptionError(f"absolute={shown(absolute)} must be a list of names of bodies")
+        unknown = [name for name in absolute if not isinstance(name, str) or name not in known]
         if unknown:
-            raise OptionError(f"absolute={shown(absolute)} must list names of bodies; {unknown[0]!r} is none")
+            raise OptionError(f"absolute={shown(absolute)} must list names of bodies; {shown(unknown[0])} is none")
         return {known[name] for name in absolute}
     count: dict[int, int] = {}
     for joint in system.joints:

@@ -30,23 +30,23 @@ def check_held(scene: Scene, rows: Sequence[Any], kinematics: Callable[[], ca.SX
     suspicious is looked at closely.
     """
     bones = scene.bones
-    massless, pointlike = _suspects(scene)
+    massless, partly = _suspects(scene)
     if massless and not rows:
         _complain(scene, massless[-1], "neither it nor what it carries has mass: give mass= (and inertia=)")
-    if (massless or pointlike) and bones.n_v <= MOST_FREEDOMS:
+    if (massless or partly) and bones.n_v <= MOST_FREEDOMS:
         place = _loose(scene, rows, kinematics())
         if place is not None:
             link = int(np.searchsorted(bones.v_at, place, side="right")) - 1
             what = (
                 "neither it nor what it carries has mass, and no loop holds it: give mass= (and inertia=)"
                 if link in massless
-                else f"'{bones.rates[place]}' meets no inertia: give inertia="
+                else f"'{bones.rates[place]}' meets no inertia: give mass= and inertia="
             )
             _complain(scene, link, what)
 
 
 def _suspects(scene: Scene) -> tuple[list[int], list[int]]:
-    """Links that carry no mass and no inertia, and those that carry point masses only."""
+    """Links that carry no mass and no inertia, and those that carry only one of both."""
     bones = scene.bones
     mass, inertia = bones.mass, bones.inertia.reshape(bones.n, 9)
     if mass.dtype == object:
@@ -58,16 +58,16 @@ def _suspects(scene: Scene) -> tuple[list[int], list[int]]:
         return [], []
     parent = bones.parent.tolist()
     free = set(bones.own.values())
-    massless, pointlike = [], []
+    massless, partly = [], []
     for i in range(bones.n - 1, -1, -1):
         if not (heavy[i] or (extended[i] and i not in free)):
             massless.append(i)
-        elif not extended[i]:
-            pointlike.append(i)
+        elif not (heavy[i] and extended[i]):
+            partly.append(i)
         if parent[i] >= 0:
             heavy[parent[i]] |= heavy[i]
             extended[parent[i]] |= extended[i]
-    return massless, pointlike
+    return massless, partly
 
 
 def _loose(scene: Scene, rows: Sequence[Any], Z: ca.SX | None) -> int | None:

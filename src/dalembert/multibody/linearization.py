@@ -103,9 +103,9 @@ class Linearization:
                 continue
             moved = self._moved @ vector
             largest = moved[int(np.argmax(np.abs(moved)))] if np.abs(moved).max(initial=0.0) > 0 else 1.0
-            size = abs(value)
+            value, size = complex(value), float(abs(value))
             shape = dict(zip(self._names, (moved / largest).tolist(), strict=True))
-            found.append(Mode(complex(value), size / (2 * np.pi), -value.real / size if size > 0 else 0.0, shape))
+            found.append(Mode(value, size / (2 * np.pi), -value.real / size if size > 0 else 0.0, shape))
         return tuple(sorted(found, key=lambda mode: (round(mode.frequency, 12), mode.eigenvalue.real)))
 
     @property

@@ -108,10 +108,18 @@ class Observer:
             lines["drive_force"] = "torque, or force, of the drive"
         return lines
 
+    @computed
+    def _not_unique(self) -> dict[str, tuple[str, ...]]:
+        """Of joints in which redundant constraints act: forces and torques that cannot be told."""
+        return self.system.redundancy().not_unique
+
     def description(self, name: str) -> str | None:
         """A line about a result; None if there is none of this name, or if it is a variable of the model."""
         head, _, part = name.partition(".")
         line = OF_SYSTEMS.get(name) or self._lines(head).get(part)
+        if part in OF_JOINTS and self.chosen is not None and self.chosen.dependent:
+            open_ = [what.removeprefix(f"{part} ") for what in self._not_unique.get(head, ()) if what.startswith(part)]
+            line = f"{line}; not unique in {', '.join(open_)}: the smallest one" if open_ and line else line
         if line is None and name in self.scene.reports:
             line = self.scene.reports[name][1]
         return None if line is None or name in self._variables else line

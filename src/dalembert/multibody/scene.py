@@ -233,7 +233,9 @@ class Scene:
     def call(self, where: str, function: Any, count: int, motion: Motion | None = None, more: Any = None) -> Vector:
         """Values of a user's function, as many as expected."""
         namespace = self.namespace(motion, more)
-        return self._traced(where, function, count, namespace, lookup=namespace._lookup, names=namespace._names)
+        return self._traced(
+            where, function, count, namespace, lookup=namespace._lookup, names=frozenset(namespace._names)
+        )
 
     def apply(self, where: str, function: Any, argument: Scalar) -> Scalar:
         """A user's function of one number."""

@@ -19,6 +19,7 @@ import numpy as np
 
 #: entries of a Jacobian from which on sparse factors are taken
 DENSE = 250_000
+_FULL = 0.03  # share of nonzeros from which on dense ones are taken again
 _MOST_STEPS = 200
 _LONGEST = 0.7  # of one component in a step: linearizations of rotations do not reach further
 _STATIONARY = 1e-9  # |Jᵀ F| relative to |J| |F|
@@ -96,19 +97,32 @@ def _linear(J: Any, F: np.ndarray) -> tuple[Callable[[float], np.ndarray], float
             float(np.linalg.norm(s * along)),
             float(s[0]) if len(s) else 0.0,
         )
+    m, n = J.shape
+    largest = float(np.sqrt((J.multiply(J)).sum(axis=1).max()))
+    least = 1e-14 * largest**2
+    if J.nnz > _FULL * m * n:  # coordinates along long chains: hardly a zero in it
+        A = J.toarray()
+        square = A @ A.T
+
+        def solve(mu: float) -> np.ndarray:
+            return -A.T @ np.linalg.solve(square + max(mu, least) * np.eye(m), F)
+    else:
+        solve = _sparse(J, F, least)
+    return solve, float(np.linalg.norm(J.T @ F)), largest
+
+
+def _sparse(J: Any, F: np.ndarray, least: float) -> Callable[[float], np.ndarray]:
     from scipy.sparse import bmat, eye
     from scipy.sparse.linalg import splu
 
     m, n = J.shape
-    largest = float(np.sqrt((J.multiply(J)).sum(axis=1).max()))
 
     def solve(mu: float) -> np.ndarray:
-        mu = max(mu, 1e-14 * largest**2)
-        root = np.sqrt(mu)  # the step is Jᵀ y with (J Jᵀ + μ) y = −F, both blocks scaled alike
+        root = np.sqrt(max(mu, least))  # the step is Jᵀ y with (J Jᵀ + μ) y = −F, both blocks scaled alike
         K = bmat([[root * eye(n), -J.T], [J, root * eye(m)]], format="csc")
         return splu(K).solve(np.concatenate([np.zeros(n), -F]))[:n]
 
-    return solve, float(np.linalg.norm(J.T @ F)), largest
+    return solve
 
 
 def starts(

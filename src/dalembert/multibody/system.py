@@ -116,6 +116,7 @@ class Multibody(Joining, Loading, Analysing):
         mass = number(where, "mass", mass, least=0.0)
         centre = (0.0, 0.0, 0.0) if com is None else vector(where, "com", com, self.planar)
         moments = _inertia(where, inertia, self.planar)
+        self._my_parameters(where, mass, *centre, *moments)
         body = Body(self, len(self.bodies), name, mass, centre, moments, shape)
         if position is not None:
             body.position = values_of(vector(where, "position", position, self.planar))
@@ -151,8 +152,8 @@ class Multibody(Joining, Loading, Analysing):
         {'m': 2.0}
         """
         name = self._new("parameter", name)
-        self._names[name] = f"parameter '{name}'"
         self.parameters[name] = Parameter(name, value_of(number(f"parameter '{name}'", "value", value)))
+        self._names[name] = f"parameter '{name}'"
         return self.parameters[name]
 
     def input(self, name: str, function: Any) -> str:
@@ -258,7 +259,7 @@ def _inertia(where: str, given: Any, planar: bool) -> tuple[Number, ...]:
         a, b, c = given  # the usual case, of which large systems have many
         if 0 <= a <= b + c and 0 <= b <= a + c and 0 <= c <= a + b and a + b + c < math.inf:
             return (a, 0.0, 0.0, b, 0.0, c)
-    if isinstance(given, Sequence) and any(isinstance(x, Parameter) for x in given):
+    if isinstance(given, tuple | list) and len(given) == 3 and any(isinstance(x, Parameter) for x in given):
         a, b, c = vector(where, "inertia", given, False)
         _check_moments(where, sorted(values_of((a, b, c))))
         return (a, 0.0, 0.0, b, 0.0, c)

@@ -12,17 +12,17 @@ from dalembert.recursions.words import give_slot, skip, sweep, take_slot
 @sweep
 def _closures(x, record, order, out):
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     closures(tree, skip(tree.work, slot * tree.slot_words), x, skip(x, tree.n_q), order, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
 
 
 @sweep
 def _entries(x, record, by_p, out):
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     closure_entries(tree, skip(tree.work, slot * tree.slot_words), x, by_p, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
 
 
 @kernel(SIGNATURE)

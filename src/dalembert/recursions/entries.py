@@ -50,11 +50,11 @@ def articulated(tree, start, q, v, out):
 def explicit(t, x, theta, out, record):
     """v' of the tree under its forces."""
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     start, v = skip(tree.work, slot * tree.slot_words), skip(x, tree.n_q)
     place_loads(tree, start, skip(v, tree.n_v))
     weak = articulated(tree, start, x, v, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
     if weak < 0:
         return 0
     tree.failed = weak
@@ -65,7 +65,7 @@ def explicit(t, x, theta, out, record):
 def _forces(x, out, record, has_a, sign):
     """`sign` times the forces that the motion takes; loads are behind a, or behind v."""
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     start, v = skip(tree.work, slot * tree.slot_words), skip(x, tree.n_q)
     a = skip(v, tree.n_v)
     applied = skip(a, tree.n_v) if has_a else a
@@ -76,7 +76,7 @@ def _forces(x, out, record, has_a, sign):
     )  # fmt: skip
     joint_forces(tree.n, tree.rows, start, x, v, sign, out)
     subtract_torques(tree, applied, sign, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
 
 
 @kernel(SIGNATURE)
@@ -97,12 +97,12 @@ def force(t, x, theta, out, record):
 def mass(t, x, theta, out, record):
     """Entries of the mass matrix; x may end behind p."""
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     work = skip(tree.work, slot * tree.slot_words)
     dofs = skip(work, tree.n * MATRIX_WORK)
     world_poses(tree.n, tree.rows, work, dofs, x)
     mass_entries(tree.n, tree.rows, work, dofs, tree.walk_at, tree.lower, tree.upper, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
     return 0
 
 

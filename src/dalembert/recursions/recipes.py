@@ -29,9 +29,15 @@ def tree_of(data: TreeData) -> Tree:
     return tree
 
 
-def _code(data: TreeData, kernels: Mapping[str, Any]) -> Code:
-    tree = tree_of(data)
-    return Code({what: address_of(kernel) for what, kernel in kernels.items()}, tree.address, (tree, data, kernels))
+def _code(data: TreeData, kernels: Mapping[str, Any], together: Mapping[tuple[str, ...], Any] | None = None) -> Code:
+    """`together`: kernels that give several quantities, one after the other."""
+    tree, at_once = tree_of(data), dict(together or {})
+    return Code(
+        {what: address_of(kernel) for what, kernel in kernels.items()},
+        tree.address,
+        (tree, data, kernels, at_once),
+        together={what: address_of(kernel) for what, kernel in at_once.items()},
+    )
 
 
 def explicit_force(data: TreeData, theta: Mapping[str, slice]) -> Code:
@@ -60,7 +66,7 @@ def residual_force(data: TreeData, theta: Mapping[str, slice]) -> Code:
         "with a by p": derivatives.residual_by_p, "with a by v": derivatives.residual_by_v, "with a by a": entries.mass,
         "with a by applied": derivatives.residual_by_applied,
     }  # fmt: skip
-    return _code(data, kernels)
+    return _code(data, kernels, {("with a by p", "with a by v", "with a by a"): derivatives.residual_derivatives})
 
 
 def mass_matrix(data: TreeData, theta: Mapping[str, slice]) -> Code:

@@ -107,7 +107,7 @@ def report(t, x, theta, out, record):
     Behind bodies and totals (see `rows`) stands what is missing along the velocities, M a − f + Gᵀ λ.
     """
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     start, v = skip(tree.work, slot * tree.slot_words), skip(x, tree.n_q)
     a = skip(v, tree.n_v)
     applied = skip(a, tree.n_v)
@@ -127,5 +127,5 @@ def report(t, x, theta, out, record):
     joint_forces(tree.n, tree.rows, start, x, v, 1.0, missing)
     subtract_torques(tree, applied, 1.0, missing)
     world_report(tree.n, tree.rows, start, x, tree.gx, tree.gy, tree.gz, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
     return 0

@@ -20,7 +20,7 @@ from dalembert.multibody.pattern import (
 )
 from dalembert.multibody.topology import VELOCITIES, Topology
 from dalembert.recursions import rows
-from dalembert.recursions.words import SLOTS
+from dalembert.recursions.words import SLOT_WORDS, SLOTS
 
 _alive: weakref.WeakSet[Tree] = weakref.WeakSet()
 
@@ -98,7 +98,7 @@ class Tree:
             words += _whole_lines(2 * n_v + len(p.lower) + len(p.rows_v) + columns)
         # Never cleared: pages that no thread works in take no memory.
         self._work = np.empty(SLOTS * words + 8)
-        self._slots = np.zeros(SLOTS, np.int64)
+        self._slots = np.zeros(SLOTS * SLOT_WORDS, np.int64)
         self._record = np.zeros(1, rows.TREE)
         self._kept: list[Mapping[str, np.ndarray]] = []
         gx, gy, gz = topology.gravity

@@ -5,6 +5,8 @@ Methods Appl. Mech. Engrg. 195, 2006, section 4: a railway carriage (table 1), a
 a passenger car (table 3). The two vehicles were never published; ours are models of the same kind and size, so that
 ratios within a table compare, counters of one line do not. All runs use DASSL's own `matrix_range` where Jacobians are
 not kept, as the paper's do.
+
+Sections "where it bites" follow, on models of ours that need as many Jacobians as the paper's: see `corrector_bites`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from dalembert.solvers import Dassl
 from dalembert.solvers.jacobians import Differences, GroupedDifferences, Jacobian
 from dalembert.solvers.method import RunSpec, Tolerances
 
+from . import corrector_bites
 from .reproduce import Section
 from .work_precision import _aligned
 
@@ -115,6 +118,7 @@ def sections(quick: bool = False) -> Iterator[Section]:
     yield _table_2(quick)
     yield _figure_7(quick)
     yield _table_3(quick)
+    yield from corrector_bites.sections(quick)
 
 
 def _marks(*flags: bool) -> list[str]:
