@@ -90,6 +90,8 @@ RUNS = [
 @pytest.mark.parametrize(("name", "options", "most"), RUNS)
 def test_methods_reach_the_reference(name, options, most, coordinates):
     problem = make(name, options, coordinates)
+    if len(problem.p0) > 50:  # implicit methods take long to compile
+        most = {"hem5": most["hem5"]}
     for method, largest in most.items():
         solution = problem.simulate(method=METHODS[method], rtol=1e-8, atol=1e-8)
         assert problem.error(solution) < largest, method
@@ -97,10 +99,16 @@ def test_methods_reach_the_reference(name, options, most, coordinates):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("coordinates", COORDINATES)
-@pytest.mark.parametrize("method", [da.Mexx(), da.Dassl(), da.Phem56(), da.Odassl()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "method",
+    [da.Mexx(), da.Dassl(), da.Phem56(), da.Odassl(), da.Radau5(), da.Geoms()],
+    ids=lambda method: type(method).__name__,
+)
 @pytest.mark.parametrize(("name", "options"), [(name, options) for name, options, _ in RUNS])
 def test_all_methods_run_in_all_coordinates(name, options, method, coordinates):
     problem = make(name, options, coordinates)
+    if isinstance(method, da.Odassl) and not problem.model.names("lam"):
+        pytest.skip("nothing is overdetermined")
     assert problem.error(problem.simulate(method=method, rtol=1e-8, atol=1e-8)) < 1e-3
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from dalembert.linalg.saddle.pivots import Search, alike, knows_constants
+from dalembert.linalg.saddle.pivots import DEAREST, Search, alike, knows_constants
 from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
 from dalembert.options import require
 
@@ -73,9 +73,9 @@ class Elimination:
         self.pattern = pattern
         found = Search(pattern, most)
         found.take_diagonals()
-        if knows_constants(pattern):
+        for dearest in DEAREST if knows_constants(pattern) else ():
             other = Search(pattern, most)
-            other.take_pairs()
+            other.take_pairs(dearest)
             other.take_diagonals()
             if other.stuck is None and (found.stuck is not None or other.operations < found.operations):
                 found = other

@@ -18,6 +18,10 @@ def knows_constants(pattern: SaddlePattern) -> bool:
     return values is not None and bool(np.isfinite(values).any()) and alike(pattern)
 
 
+#: multiplications that pairs of pivots may cost: elimination along chains wants few pairs, that of short loops all
+DEAREST = (12.0, 24.0, 40.0, np.inf)
+
+
 class Search:
     """An order of pivots for a pattern, by the fewest multiplications now."""
 
@@ -64,24 +68,31 @@ class Search:
             left.discard(pivot)
             self.order.append((pivot, pivot))
 
-    def take_pairs(self) -> None:
-        """Constraints that can be solved for a velocity, as their largest constant entry belongs to it."""
-        entries = self._largest_constants()
-        while entries and self.operations <= self.most:
-            cost, k, i = min((self._cost(k, i), k, i) for k, i in entries)
+    def take_pairs(self, dearest: float) -> None:
+        """Constraints that can be solved for a velocity, as their largest constant entry belongs to it; the cheapest
+        first, as long as two pivots take no more than `dearest` multiplications."""
+        costs = {(k, i): self._cost(k, i) for k, i in self._largest_constants()}
+        while costs and self.operations <= self.most:
+            (k, i), cost = min(costs.items(), key=lambda item: (item[1], item[0]))
+            if cost > dearest:
+                return
             across, along = self.neighbours[i] - {k}, self.neighbours[k] - {i}
+            both = across | along
             self.operations += cost
-            for j in across | along:
+            for j in both:
                 self.neighbours[j] -= {i, k}
             for j in along:
-                self.neighbours[j] |= (across | along) - {j}
+                self.neighbours[j] |= both - {j}
                 self.diagonal[j] = True
             for j in across:
                 self.neighbours[j] |= along - {j}
             self.left -= {i, k}
             self.order += [(k, i), (i, k)]
-            changed = {(j, c) for j in across for c in along}
-            entries = {(q, c) for q, c in entries if q != k and c != i and (q, c) not in changed}
+            costs = {
+                (q, c): self._cost(q, c) if q in both or c in both else known
+                for (q, c), known in costs.items()
+                if q != k and c != i and not (q in across and c in along)  # what is changed varies
+            }
 
     def _largest_constants(self) -> set[tuple[int, int]]:
         """(constraint, velocity) of entries of G that no other constant of their row exceeds."""

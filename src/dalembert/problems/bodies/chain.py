@@ -62,10 +62,11 @@ def chain_of_bodies(
     )
 
 
+@checked
 def chain_system(
-    N: int, *, planar: bool = True, m: float = 1.0, L: float = 1.0, g: float = 9.81, angle: float = np.pi / 2
+    N: int = 4, *, planar: bool = True, m: float = 1.0, L: float = 1.0, g: float = 9.81, angle: float = np.pi / 2
 ) -> Multibody:
-    """The description of a chain of N rods; it takes a few microseconds a rod.
+    """The description of a chain of N rods, also of very many.
 
     >>> chain_system(1000)
     Multibody('chain_of_bodies': 1000 bodies, 1000 joints, planar)

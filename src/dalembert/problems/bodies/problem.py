@@ -12,9 +12,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
-from dalembert.multibody.conserved import ENERGY, energy_at
-from dalembert.multibody.equations import COORDINATES, expressions, own_bodies
-from dalembert.multibody.observe import Observer
+from dalembert.multibody.equations import COORDINATES, expressions
 from dalembert.multibody.parts import Frame
 from dalembert.multibody.system import Multibody
 
@@ -92,8 +90,6 @@ def problem_of(
     q0 = {joint.name: joint.q0 for joint in system.joints if joint.q0 is not None}
     v0 = {joint.name: (0.0,) * joint.kind.freedoms if joint.v0 is None else joint.v0 for joint in system.joints}
     p0, rates0 = in_coordinates(system, model, 0.0, q0, v0)
-    if energy:
-        model = model.replace({ENERGY: energy_at(Observer(system, own_bodies(system, coordinates, None)), p0, rates0)})
     references = tuple(
         Reference(t=t, p=p, v=v, source=source, accuracy=accuracy)
         for t, q, rates in known
