@@ -1,6 +1,6 @@
 """A chain of many links in joint coordinates, beside Exudyn and MuJoCo in the same run.
 
-The chain is straight and horizontal, hangs at one end, and falls for one second under its weight. Every package gets the
+The chain is straight and horizontal, hangs at one end, and falls for one second under its weight. Every package has the
 same chain; what differs is the position of its last link against a run of ours with tolerance 1e-10.
 
     python benchmarks/chain_peers.py [--links 1000]

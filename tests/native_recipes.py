@@ -1,6 +1,6 @@
 """Small native functions for tests, and the same models traced: a chain of masses on springs.
 
-    force       f_i = k (p_{i−1} − p_i) + k (p_{i+1} − p_i) − 0.3 (p_i − p_{i−1})³ − c v_i, and the input drive on the last
+    force       f_i = k (p_{i−1} − p_i) + k (p_{i+1} − p_i) − 0.3 (p_i − p_{i−1})³ − c v_i; on the last the input drive
     mass        M_ii = 2 + 0.3 cos p_i,  M_{i,i+1} = 0.5 cos(p_i − p_{i+1})
     holonomic   p_{2k}² + p_{2k+1}² − 2
     kinematics  p_i' = (1 + 0.2 cos p_i) v_i
@@ -113,8 +113,8 @@ def with_a(t, x, theta, out, record):
     return 0
 
 
-@native
-def with_a_by_p(t, x, theta, out, record):
+@nb.njit
+def with_a_by_p_into(x, theta, out, record):
     n = int(record[0])
     fill_force_by_p(x, theta, out, record)
     for i in range(3 * n - 2):
@@ -127,6 +127,24 @@ def with_a_by_p(t, x, theta, out, record):
             out[i + 1] += turn * x[2 * n + i]
             out[n + i] -= turn * x[2 * n + i]
             out[2 * n - 1 + i] += turn * x[2 * n + i + 1]
+
+
+@native
+def with_a_by_p(t, x, theta, out, record):
+    with_a_by_p_into(x, theta, out, record)
+    return 0
+
+
+@native
+def with_a_derivatives(t, x, theta, out, record):
+    """By p, by v and by a in one call."""
+    n = int(record[0])
+    whole = nb.carray(out, 7 * n - 4)
+    with_a_by_p_into(x, theta, whole, record)
+    _, c = constants(theta, record)
+    for i in range(n):
+        whole[3 * n - 2 + i] = c
+    fill_mass(x, whole[4 * n - 2 :], n)
     return 0
 
 
@@ -206,11 +224,12 @@ def by_applied(t, x, theta, out, record):
     return 0
 
 
-def _code(data, theta, functions, scratch=()):
+def _code(data, theta, functions, scratch=(), together=None):
     places = [theta[name].start if name in theta else -1 for name in ("k", "c", "drive")]
     record = np.array([data["n"], *places, data.get("k", 3.0), data.get("c", 0.1)])
     addresses = {what: function.address for what, function in functions.items()}
-    return Code(addresses, record.ctypes.data, (record, functions), dict.fromkeys(scratch, data["n"]))
+    room = dict.fromkeys(scratch, data["n"])
+    return Code(addresses, record.ctypes.data, (record, functions), room, together or {})
 
 
 def springs(data, theta):
@@ -218,7 +237,8 @@ def springs(data, theta):
         "value": force, "by p": force_by_p, "by v": force_by_v, "with a": with_a, "with a by p": with_a_by_p,
         "with a by v": with_a_by_v, "with a by a": mass,
     }  # fmt: skip
-    return _code(data, theta, functions, scratch=["with a"])
+    together = {("with a by p", "with a by v", "with a by a"): with_a_derivatives.address}
+    return _code(data, theta, functions, scratch=["with a"], together=together if data.get("together") else None)
 
 
 def loaded(data, theta):
@@ -253,30 +273,36 @@ def diagonal(n):
     return np.arange(n), np.arange(n)
 
 
-def native_force(n, derivatives=True, with_accelerations=False, moves=False):
+def native_force(n, derivatives=True, with_accelerations=False, moves=False, together=True):
     gives = {"value": None}
     if derivatives:
         gives |= {"by p": tridiagonal(n), "by v": diagonal(n)}
     if with_accelerations:
         gives |= {"with a": None, "with a by p": tridiagonal(n), "with a by v": diagonal(n)}
         gives["with a by a"] = tridiagonal(n)
-    return NativeFunction("tests.native_recipes:springs", {"n": n}, gives, moves=moves)
+    return NativeFunction(f"{__name__}:springs", {"n": n, "together": together}, gives, moves=moves)
 
 
 def native_mass(n):
-    return NativeFunction("tests.native_recipes:masses", {"n": n}, {"value": tridiagonal(n)}, reads=("p",))
+    return NativeFunction(f"{__name__}:masses", {"n": n}, {"value": tridiagonal(n)}, reads=("p",))
 
 
 def native_rods(n, gives=("by p", "first", "second")):
     m = n // 2
     known = {"by p": (np.repeat(np.arange(m), 2), np.arange(2 * m)), "first": None, "second": None}
     chosen = {"value": None} | {what: known[what] for what in gives}
-    return NativeFunction("tests.native_recipes:rods", {"n": n}, chosen, reads=("p",), rows=m)
+    return NativeFunction(f"{__name__}:rods", {"n": n}, chosen, reads=("p",), rows=m)
 
 
 def native_kinematics(n, rate=True):
     gives = {"value": diagonal(n)} | ({"rate": None} if rate else {})
-    return NativeFunction("tests.native_recipes:stretched", {"n": n}, gives, reads=("p",))
+    return NativeFunction(f"{__name__}:stretched", {"n": n}, gives, reads=("p",))
+
+
+def native_loaded(n, applied):
+    """The springs, and twice what `applied` returns."""
+    gives = {"value": None, "by p": tridiagonal(n), "by v": diagonal(n), "by applied": diagonal(n)}
+    return NativeFunction(f"{__name__}:loaded", {"n": n}, gives, applied=applied)
 
 
 def traced_force(s):
@@ -323,3 +349,8 @@ def pair(n=6, varying_mass=False, rods=False, inputs=None, with_accelerations=Fa
         holonomic=traced_rods if rods else None,
     )
     return da.EquationsOfMotion(**common, **natives), da.EquationsOfMotion(**common, **traced)
+
+
+def run(model, p0, v0):
+    """What another process is asked for."""
+    return da.simulate(model, (0, 2), p0=p0, v0=v0, method="hem5").x

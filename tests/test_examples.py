@@ -10,7 +10,7 @@ import matplotlib
 import pytest
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = ("readme_pendulum", "driven_slider", "bouncing_ball", "parameter_sweep")
+EXAMPLES = ("readme_pendulum", "driven_slider", "bouncing_ball", "parameter_sweep", "walking_beam")
 
 
 @pytest.fixture(autouse=True)

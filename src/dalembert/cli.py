@@ -334,9 +334,9 @@ def _problem(text: str, t_end: float | None) -> Problem:
 
 
 def _catalogue() -> dict[str, Any]:
-    from dalembert.problems import catalogue, catalogue_large, catalogue_quasi_linear
+    from dalembert.problems import catalogue, catalogue_large, catalogue_multibody, catalogue_quasi_linear
 
-    return catalogue() | catalogue_large() | catalogue_quasi_linear()
+    return catalogue() | catalogue_multibody() | catalogue_large() | catalogue_quasi_linear()
 
 
 def _load(text: str, kinds: tuple[type, ...], fits: Callable[[Any], bool] = lambda value: True) -> Any:

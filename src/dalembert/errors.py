@@ -36,6 +36,39 @@ class UrdfError(ModelError):
         self.faults, self.path, self.line = tuple(faults), path, line
 
 
+class CannotAssemble(ModelError):
+    """Bodies and joints cannot be put together: a loop does not close, or known values contradict each other.
+
+    Attributes
+    ----------
+    joint : str or None
+        The joint (or coupling, or known value) with the largest gap.
+    distance, angle : float
+        Its gap in the nearest configuration.
+    values : tuple of str
+        Names of known values of which leaving one out would help.
+    assembly : Assembly or None
+        The nearest configuration.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        joint: str | None = None,
+        distance: float = 0.0,
+        angle: float = 0.0,
+        values: tuple[str, ...] = (),
+        assembly: Any = None,
+    ):
+        super().__init__(message)
+        self.joint, self.distance, self.angle = joint, distance, angle
+        self.values, self.assembly = values, assembly
+
+
+class NoEquilibrium(DalembertError):
+    """No position was found in which all forces balance."""
+
+
 class OptionError(DalembertError, ValueError):
     """An option or argument is unknown or has an impossible value."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from systems import direct, joint_coordinates, random_fathers, tree, with_loops
 
-from dalembert.errors import OptionError, SingularMatrix
+from dalembert.errors import ModelError, OptionError, SingularMatrix
 from dalembert.linalg.saddle import saddle
 from dalembert.linalg.saddle.compiled import Compiled, Elimination
 from dalembert.linalg.saddle.saddle import SaddlePattern, fresh_saddle, solve_saddle
@@ -181,3 +181,86 @@ def call_once(memory, step, here, there, f, v, out):
 def call_factor_at(memory, here, there):
     function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(int(memory.factor_at))
     return function(int(memory.own), here.ctypes.data, there.ctypes.data)
+
+
+# -- constants: constraints that are solved for a velocity at once -----------------------------------------------------
+
+
+def planar_bodies(rng, n, loops=()):
+    """Bodies in absolute coordinates x, y, φ, each hinged to one before it or to the ground; or a chain with loops.
+
+    Returns M, G, and G with NaN where it varies.
+    """
+    fathers = [k - 1 if loops else int(rng.integers(-1, max(k, 1))) if k else -1 for k in range(n)]
+    pairs = [(k, father) for k, father in enumerate(fathers)] + list(loops)
+    M = np.diag(rng.uniform(0.5, 2.0, 3 * n))
+    G, known = np.zeros((2 * len(pairs), 3 * n)), np.full((2 * len(pairs), 3 * n), np.nan)
+    for row, pair in enumerate(pairs):
+        for body, sign in zip(pair, (1.0, -1.0), strict=True):
+            if body >= 0:
+                for axis in range(2):
+                    G[2 * row + axis, 3 * body + axis] = known[2 * row + axis, 3 * body + axis] = sign
+                    G[2 * row + axis, 3 * body + 2] = sign * rng.normal()
+    return M, G, known
+
+
+def build_known(M, G, known, U=None):
+    at = entries(G)
+    pattern = SaddlePattern(
+        M.shape[0], G.shape[0], entries(M), at, None if U is None else at,
+        mass_values=M[entries(M)], constraint_values=known[at],
+    )  # fmt: skip
+    memory = Compiled().build(pattern)
+    memory.M[:], memory.G[:] = M[entries(M)], G[at]
+    if U is not None:
+        memory.U[:] = U[at]
+    return memory
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_constants_are_used_and_nothing_else_changes(seed, symmetric):
+    rng = np.random.default_rng(40 + seed)
+    M, G, known = planar_bodies(rng, 6, [(5, -1), (3, 0)] if seed % 2 else ())
+    U = None if symmetric else np.where(np.isnan(known), G + 0.05 * rng.normal(size=G.shape) * (G != 0), G)
+    memory = build_known(M, G, known, U)
+    plain = Elimination(SaddlePattern(M.shape[0], G.shape[0], entries(M), entries(G)), 10**6)
+    quick = Elimination(memory.pattern, 10**6)
+    assert quick.operations < plain.operations
+    assert any(row != column for row, column in quick.order)
+    assert saddle.factor(memory) == 0
+    assert memory.fell_back == 0
+    b = rng.normal(size=memory.pattern.n)
+    w, lam, _ = direct(M, G, b[: M.shape[0]], b[M.shape[0] :], U)
+    expected = np.concatenate([w, lam])
+    np.testing.assert_allclose(saddle.solve(memory, b), expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    f, v, c = rng.normal(size=M.shape[0]), rng.normal(size=M.shape[0]), rng.normal(size=G.shape[0])
+    here = np.concatenate([M[entries(M)], (G if symmetric else U)[entries(G)]])
+    there, out = np.concatenate([M[entries(M)], G[entries(G)], c]), np.zeros(memory.pattern.n + 1)
+    assert call_once(memory, -0.3, here, there, f, v, out) == 0
+    w, lam, _ = direct(M, G, f, -(G @ v + c) / 0.3, U)
+    np.testing.assert_allclose(out[: len(w)], w, rtol=0, atol=1e-11 * np.abs(w).max())
+    assert out[-1] > 0
+
+
+@pytest.mark.parametrize("distance", [0.0, 1e-4])
+def test_loops_that_add_nothing_are_seen_behind_constants(distance):
+    """Two hinges at one place: their rows cancel when both are solved for the same body."""
+    rng = np.random.default_rng(3)
+    M, G, known = planar_bodies(rng, 3)
+    G, known = np.vstack([G, G[2:4]]), np.vstack([known, known[2:4]])
+    G[-2:, 2::3] *= 1 + distance
+    memory = build_known(M, G, known)
+    answer = saddle.factor(memory)
+    assert memory.fell_back == 1
+    assert (answer != 0) == (distance == 0.0)
+    if distance:
+        b = rng.normal(size=memory.pattern.n)
+        w = saddle.solve(memory, b)[: M.shape[0]]
+        np.testing.assert_allclose(G @ w, b[M.shape[0] :], rtol=0, atol=1e-10 * np.abs(w).max())
+
+
+def test_values_must_fit_the_pattern():
+    M, G, _ = planar_bodies(np.random.default_rng(0), 2)
+    with pytest.raises(ModelError, match="3 values are given for the"):
+        SaddlePattern(6, 4, entries(M), entries(G), constraint_values=np.zeros(3))

@@ -1,10 +1,15 @@
 """Random multibody systems, and numbers from their models, for the tests of this room."""
 
+from types import SimpleNamespace
+
+import casadi as ca
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
 from dalembert.model.evaluate import PointFunction
+from dalembert.multibody.equations import expressions, kinematics
+from dalembert.multibody.parts import Frame
 
 SPATIAL = ("revolute", "prismatic", "screw", "cylindrical", "universal", "spherical", "plane", "free")
 PLANAR = ("revolute", "prismatic", "pin_in_slot", "plane")
@@ -56,7 +61,7 @@ def random_joint(mb, rng, kind, name, first, second, **options):
         axis = options["axis"] if not isinstance(options["axis"], str) else _letter(options["axis"])
         options["second_axis"] = np.cross(axis, unit(rng))
     if kind == "screw":
-        options["pitch"] = float(rng.uniform(-0.3, 0.3))
+        options["pitch"] = float(rng.uniform(0.02, 0.3) * rng.choice([-1, 1]))
     return getattr(mb, kind)(name, first, second, **options)
 
 
@@ -118,16 +123,16 @@ def load(mb, rng):
 # -- numbers from models -------------------------------------------------------------------------------------------
 
 
-def numbers(model, *roles, p, v=None, t=0.0, r=None, more=()):
-    """Values of a model's functions (mass as a matrix), and of expressions of its graph."""
+def numbers(model, *roles, p, v=None, t=0.0, r=None):
+    """Values of a model's functions (mass as a matrix)."""
     graph = model.graph
     values = {kind: np.zeros(graph.size(kind)) for kind in graph.vectors}
     values["p"] = np.asarray(p, float)
     values["v"] = np.zeros(len(model.names("v"))) if v is None else np.asarray(v, float)
     if r is not None:
         values["r"] = np.asarray(r, float)
-    found = PointFunction(model, [*(graph.value(role) for role in roles), *more])(t, values, model.theta(t))
-    return [x if role in ("mass", "kinematics") else np.ravel(x) for x, role in zip(found[: len(roles)], roles, strict=True)] + found[len(roles) :]  # fmt: skip
+    found = PointFunction(model, [graph.value(role) for role in roles])(t, values, model.theta(t))
+    return [found[k] if role in ("mass", "kinematics") else np.ravel(found[k]) for k, role in enumerate(roles)]
 
 
 def accelerations(model, p, v, t=0.0):
@@ -145,3 +150,209 @@ def random_state(model, rng):
             e = rng.normal(size=4)
             p[k : k + 4] = e / np.linalg.norm(e) * rng.uniform(0.8, 1.2)
     return p, rng.normal(size=len(model.names("v")))
+
+
+class Kinematics:
+    """Poses, velocities and accelerations of frames of a system, as functions of its coordinates.
+
+    `body(number)` and `frame(frame)` are (x, R, v, w, v', w') in the world, at the last `at(p, v, a)`.
+    """
+
+    def __init__(self, mb, frames, own=()):
+        self.parts = expressions(mb, None if own is None else set(own))
+        scene, symbols = self.parts.scene, self.parts.symbols
+        Z = kinematics(scene)
+        rates = symbols.v if Z is None else Z @ symbols.v
+
+        def along(x):
+            return ca.jtimes(x, symbols.p, rates) + ca.jtimes(x, symbols.v, symbols.a)
+
+        outputs = []
+        for frame in frames:
+            m = scene.motion(frame)
+            x, v, w = (ca.vertcat(*(ca.SX(y) for y in vector)) for vector in (m.x, m.v, m.w))
+            R = ca.vertcat(*(ca.horzcat(*(ca.SX(y) for y in row)) for row in m.R))
+            # rates by differentiation along p' = Z v, besides those that the scene has
+            turn = along(R.reshape((9, 1))).reshape((3, 3)) @ R.T
+            outputs += [x, R, v, w, along(v), along(w), along(x), turn]
+            outputs += [ca.jacobian(v, symbols.v), ca.jacobian(w, symbols.v), ca.SX(m.angle)]
+        parameters = ca.vertcat(*symbols.parameters.values())
+        self.values = [parameter.value for parameter in mb.parameters.values()]
+        self.function = ca.Function("f", [symbols.p, symbols.v, symbols.a, parameters], outputs)
+        self.count = len(frames)
+        self.names, self.rates = scene.bones.names, scene.bones.rates
+
+    def __call__(self, p, v=None, a=None):
+        """For each frame a namespace of arrays."""
+        v = np.zeros(len(self.rates)) if v is None else v
+        found = self.function(p, v, np.zeros(len(self.rates)) if a is None else a, self.values)
+        found = [np.array(x) for x in found]
+        names = ("x", "R", "v", "w", "dv", "dw", "x_dot", "turn", "by_v", "by_w", "angle")
+        columns = ("x", "v", "w", "dv", "dw", "x_dot")
+        size = len(names)
+        return [
+            SimpleNamespace(**{
+                name: y.ravel() if name in columns else y
+                for name, y in zip(names, found[size * k : size * (k + 1)], strict=True)
+            })
+            for k in range(self.count)
+        ]  # fmt: skip
+
+
+def bodies_of(mb):
+    """Frames of all bodies at their centres of mass."""
+    return [Frame(body, body.com) for body in mb.bodies]
+
+
+def skew(w):
+    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+
+
+def inertia_of(body):
+    xx, xy, xz, yy, yz, zz = body.inertia
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+# -- coordinates from poses ------------------------------------------------------------------------------------------
+
+
+def about(R, axis):
+    """The angle of a rotation about a known axis."""
+    one = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    one /= np.linalg.norm(one)
+    turned = R @ one
+    return np.arctan2(turned @ np.cross(axis, one), turned @ one)
+
+
+def quaternion(R):
+    """Scalar first."""
+    return np.roll(Rotation.from_matrix(R).as_quat(), 1)
+
+
+def joint_coordinates(joint, A, B):
+    """Coordinates by name from the poses (R, x) of the joint's frames in the world."""
+    R, d = A[0].T @ B[0], A[0].T @ (B[1] - A[1])
+    axis = np.array(joint.axis)
+    kind = joint.kind.name
+    if kind in ("pin in slot", "rolling disc"):
+        return {"distance": d[0], "angle": about(R, np.array([0.0, 0, 1]))}
+    if kind == "planar":
+        return {"x": d[0], "y": d[1], "angle": about(R, np.array([0.0, 0, 1]))}
+    if kind == "universal":
+        second = np.array(joint.second_axis)
+        turned = R @ second
+        angle1 = np.arctan2(turned @ np.cross(axis, second), turned @ second)
+        rest = Rotation.from_rotvec(-angle1 * axis).as_matrix() @ R
+        return {"angle1": angle1, "angle2": about(rest, second)}
+    named = {"distance": d @ axis}
+    if kind in ("revolute", "screw", "cylindrical"):
+        named["angle"] = d @ axis / joint.pitch if kind == "screw" else about(R, axis)
+    if kind in ("spherical", "free"):
+        named |= dict(zip(("e0", "e1", "e2", "e3"), quaternion(R), strict=True))
+        named |= dict(zip("xyz", d, strict=True))
+    return named
+
+
+def definition(joint, q):
+    """Pose (R, x) of the second frame in the first from the coordinates: what the kinds of joints mean."""
+    axis = np.array(joint.axis)
+    kind, one = joint.kind.name, np.eye(3)
+
+    def turn(about, angle):
+        return Rotation.from_rotvec(angle * np.asarray(about)).as_matrix()
+
+    if kind == "revolute":
+        return turn(axis, q[0]), np.zeros(3)
+    if kind == "prismatic":
+        return one, q[0] * axis
+    if kind == "screw":
+        return turn(axis, q[0]), joint.pitch * q[0] * axis
+    if kind == "cylindrical":
+        return turn(axis, q[1]), q[0] * axis
+    if kind == "universal":
+        return turn(axis, q[0]) @ turn(joint.second_axis, q[1]), np.zeros(3)
+    if kind == "planar":
+        return turn(one[2], q[2]), np.array([q[0], q[1], 0])
+    if kind == "pin in slot":
+        return turn(one[2], q[1]), np.array([q[0], 0, 0])
+    if kind == "rolling disc":
+        return turn(one[2], q[1]), np.array([q[0], joint.radius, 0])
+    if kind == "fixed":
+        return one, np.zeros(3)
+    R = Rotation.from_quat(np.roll(q[-4:], -1)).as_matrix()
+    return R, np.array(q[:3]) if kind == "free" else np.zeros(3)
+
+
+def pose(frame):
+    """(R, x) of a frame in that of its body."""
+    at = np.array([getattr(x, "value", x) for x in frame.at], float)
+    return np.eye(3) if frame.rotation is None else frame.rotation, at
+
+
+def times(A, B):
+    return A[0] @ B[0], A[1] + A[0] @ B[1]
+
+
+def inverse(A):
+    return A[0].T, -A[0].T @ A[1]
+
+
+def world_poses(mb, q):
+    """Poses of all bodies (and of the ground) from coordinates of the joints of a tree, by name of the joint."""
+    poses = {-1: (np.eye(3), np.zeros(3))}
+    while len(poses) <= len(mb.bodies):
+        for joint in mb.joints:
+            one, two = joint.first.body.number, joint.second.body.number
+            if (one in poses) == (two in poses):
+                continue
+            across = times(times(pose(joint.first), definition(joint, q[joint.name])), inverse(pose(joint.second)))
+            if one in poses:
+                poses[two] = times(poses[one], across)
+            else:
+                poses[one] = times(poses[two], inverse(across))
+    return poses
+
+
+def start_from(mb, model, poses):
+    """p of a model in any coordinates where the bodies have these poses."""
+    named = {}
+    for joint in mb.joints:
+        A = times(poses[joint.first.body.number], pose(joint.first))
+        B = times(poses[joint.second.body.number], pose(joint.second))
+        named |= {f"{joint.name}.{part}": x for part, x in joint_coordinates(joint, A, B).items()}
+    for body in mb.bodies:
+        R, x = times(poses[body.number], pose(Frame(body, body.com)))
+        named |= {f"{body.name}.com_{axis}": y for axis, y in zip("xyz", x, strict=True)}
+        named |= {f"{body.name}.e{k}": e for k, e in enumerate(quaternion(R))}
+        named[f"{body.name}.angle"] = np.arctan2(R[1, 0], R[0, 0])
+    if mb.planar:
+        named |= planar_angles(mb, named)
+    return np.array([named[name] for name in model.names("p")])
+
+
+def planar_angles(mb, named):
+    """Angles of all bodies that differ from each other by what is in the joints, and not by turns besides."""
+    angles, going = {-1: 0.0}, True
+    while going:
+        going = False
+        for joint in mb.joints:
+            one, two = joint.first.body.number, joint.second.body.number
+            if (one in angles) != (two in angles):
+                a, b = (np.arctan2(R[1, 0], R[0, 0]) for R in (pose(joint.first)[0], pose(joint.second)[0]))
+                turns = "angle" in joint.kind.coordinates
+                mounted = b - a - 2 * np.pi * np.round((b - a) / 2 / np.pi)
+                across = (named[f"{joint.name}.angle"] if turns else 0.0) - mounted
+                angles |= {two: angles[one] + across} if one in angles else {one: angles[two] - across}
+                going = True
+    return {f"{body.name}.angle": angles[body.number] for body in mb.bodies if body.number in angles}
+
+
+def random_coordinates(mb, rng):
+    """Coordinates of all joints by name."""
+    found = {}
+    for joint in mb.joints:
+        q = rng.uniform(-1.2, 1.2, len(joint.kind.coordinates))
+        if "e0" in joint.kind.coordinates:
+            q[-4:] = quaternion(rotation(rng))
+        found[joint.name] = q
+    return found

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from robots import ARM, INERTIAL, joint, link, robot
 
 from dalembert.errors import DalembertError, FileError, FileMissing, ModelError, OptionError, UrdfError, UrdfWarning
-from dalembert.multibody import xml_tree
-from dalembert.multibody.robot import Robot
 from dalembert.multibody.shapes import Box, Capsule, Cylinder, Mesh, Sphere
-from dalembert.multibody.urdf import read_urdf
+from dalembert.multibody.urdf import read_urdf, xml_tree
+from dalembert.multibody.urdf.robot import Robot
 
 FULL = """
 <?xml version="1.0"?>

@@ -7,8 +7,8 @@ from robots import joint, link, robot
 import dalembert as da
 from dalembert.errors import UrdfError, UrdfWarning
 from dalembert.multibody.placement import about, from_quaternion
-from dalembert.multibody.robot import Pose
 from dalembert.multibody.urdf import build, read_urdf
+from dalembert.multibody.urdf.robot import Pose
 
 # a parallelogram: cranks of length 1 on the ground at x = 0 and x = 2, a coupler of length 2 on the first
 CRANK = '<inertial><origin xyz="0 0.5 0"/><mass value="1"/><inertia ixx="0.1" iyy="0.01" izz="0.1"/></inertial>'

@@ -11,8 +11,8 @@ import dalembert as da
 from dalembert.errors import UrdfError, UrdfWarning
 from dalembert.model.evaluate import PointFunction
 from dalembert.multibody.placement import about
-from dalembert.multibody.robot import Pose
 from dalembert.multibody.urdf import build, read_urdf
+from dalembert.multibody.urdf.robot import Pose
 
 
 def robot_files():

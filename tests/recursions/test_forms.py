@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import coo_matrix, csc_matrix
-from trees import evaluate, random_state, random_tree
+from trees import assert_close, by_differences, evaluate, random_state, random_tree
 
 from dalembert.multibody.pattern import full_pattern, rate_by_p_pattern, rate_pattern, velocity_of_coordinate
 from dalembert.multibody.topology import FREE, KIND_NAMES, PRISMATIC, REVOLUTE, SCREW, SPHERICAL
@@ -42,21 +42,6 @@ def mass_of(tree, p):
     assert status == 0
     n_v = tree.topology.n_v
     return csc_matrix((out, tree.pattern.rows_v, tree.pattern.starts_v), shape=(n_v, n_v)).toarray()
-
-
-def by_differences(function, x, h=2e-3):
-    """Derivative by central differences of order 6; its error is about 1e-11 for what turns like sine and cosine."""
-    columns = []
-    for k in range(len(x)):
-        e = np.zeros(len(x))
-        e[k] = h
-        near, middle, far = ((function(x + s * e) - function(x - s * e)) / (2 * s * h) for s in (1, 2, 3))
-        columns.append(1.5 * near - 0.6 * middle + 0.1 * far)
-    return np.array(columns).T
-
-
-def assert_close(found, expected, tolerance):
-    assert np.abs(found - expected).max(initial=0) <= tolerance * max(np.abs(expected).max(initial=0), 1.0)
 
 
 def test_the_explicit_form_satisfies_the_residual_form(case):

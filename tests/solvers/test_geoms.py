@@ -293,3 +293,17 @@ def test_impossible_options(options, message):
 def test_needs_equations_of_motion():
     with pytest.raises(da.ModelError, match="EquationsOfMotion"):
         da.simulate(da.QuasiLinearDAE(x=["y"], rhs=lambda s: [-s.y]), (0, 1), x0=[1], method=da.Geoms())
+
+
+def test_energy_is_kept_where_old_jacobians_lead_away_from_it():
+    """A pendulum in its angle swings past the points where the gradient of its energy has turned round."""
+    model = da.EquationsOfMotion(
+        p=["phi"],
+        parameters={"g": 9.81},
+        mass=[1.0],
+        force=lambda s: [-s.g * np.sin(s.phi)],
+        invariant=lambda s: [0.5 * s.phi_dot**2 - s.g * np.cos(s.phi)],
+    )
+    sol = da.simulate(model, (0, 50), p0=[-np.pi / 2], method=da.Geoms(), rtol=1e-6, atol=1e-6)
+    energy = 0.5 * sol.v[:, 0] ** 2 - 9.81 * np.cos(sol.p[:, 0])
+    assert np.abs(energy).max() < 1e-6

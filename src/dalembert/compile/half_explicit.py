@@ -37,6 +37,11 @@ class CompiledDescriptor:
         return tuple(port for port in every if port is not None)
 
 
+def constant_nonzeros(expression: ca.SX) -> np.ndarray:
+    """Values of the nonzeros, NaN where they depend on anything."""
+    return np.array([float(x) if x.is_constant() else np.nan for x in nonzeros(expression).elements()])
+
+
 def compile_descriptor(form: DescriptorForm) -> CompiledDescriptor:
     """Compile, once."""
     return form.kept.get(COMPILED, None, lambda: _compile(form))

@@ -8,7 +8,7 @@ embed the plan's address.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -16,12 +16,14 @@ import numpy as np
 
 from dalembert.compile import jit
 from dalembert.compile.emit import STACK
+from dalembert.compile.gather import Gathered, gathered, run_of, stretches
 from dalembert.compile.graph import compile_port
 from dalembert.compile.kernel import address_of, load
 from dalembert.compile.memory import Memory
 from dalembert.compile.ports import Port
 from dalembert.compile.tape import QUICK, port_function
 from dalembert.model.graph import External, Graph
+from dalembert.model.native import Code
 from dalembert.model.native_values import Groups
 
 #: runs of consecutive numbers that are copied one by one; more of them are gathered
@@ -55,6 +57,7 @@ class _Draft:
     constants: list[float] = field(default_factory=list)
     work: int = 0  # numbers of work space
     keep: list = field(default_factory=list)
+    arguments: dict = field(default_factory=dict)  # where they stand, by the vectors and the role
 
     def room(self, count: int) -> int:
         """Where `count` numbers of work space stand."""
@@ -65,41 +68,78 @@ class _Draft:
         self.steps.append([int(word) for word in words])
 
 
-def native_port(
-    graph: Graph, x: ca.SX, expression: ca.SX, blocks: Sequence[External], at_zero: ca.SX | None = None
-) -> Port:
-    """A port of (t, x, θ) for a dense column that contains these blocks of native functions.
+def native_port(graph: Graph, x: ca.SX, expression: ca.SX, at_zero: ca.SX | None = None) -> Port | None:
+    """A port of (t, x, θ) for a dense column of a model with native functions; None if it needs functions in Python.
 
     Native functions get zeros for the symbols `at_zero`.
     """
+    known = list(graph.externals.values())
+    found = gathered([graph.t, x, graph.theta, *(block.symbol for block in known)], expression)
+    others = found.others
+    rest = expression if len(others) == expression.numel() else expression[others.tolist()]
+    in_rest = [len(others) > 0 and ca.depends_on(rest, block.symbol) for block in known]
+    used = [k for k in range(len(known)) if in_rest[k] or (found.source == 3 + k).any()]
+    if any(known[k].native is None for k in used):
+        return None
     load("dalembert.compile.plan_kernel")
     from dalembert.compile.plan_kernel import Base, Op
 
     draft = _Draft()
-    n_theta = graph.theta.numel()
-    symbols = [block.symbol for block in blocks]
-    found = gathered([graph.t, x, graph.theta, *symbols], expression)
-    extended = draft.room(n_theta + sum(symbol.numel() for symbol in symbols))
-    ends = extended + n_theta + np.cumsum([0, *(symbol.numel() for symbol in symbols)])
-    at = {}
-    for k, block in enumerate(blocks):
-        at[k] = _evaluate(draft, graph, x, block, int(ends[k]), at_zero, _run_of(found, 3 + k, block.symbol.numel()))
-    if found is None:
-        backend = _backend(graph, x, expression, symbols)
-        inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *symbols), expression, prefer=backend)
+    at = _evaluate_all(draft, graph, x, {k: known[k] for k in used}, found, at_zero)
+    sources = {1: (Base.X, 0), 2: (Base.THETA, 0)} | {3 + k: place for k, place in at.items()}
+    if len(others):
+        sources[-2] = target = (int(Base.OUT), 0) if rest is expression else (int(Base.WORK), draft.room(len(others)))
+        mine = [k for k in used if in_rest[k]]
+        inner = _compiled(graph, x, rest, [known[k].symbol for k in mine])
         draft.keep.append(inner)
-        draft.add(Op.COPY, Base.THETA, 0, Base.WORK, extended, n_theta)
-        draft.add(Op.PORT, inner.address, Base.WORK, extended, Base.OUT, 0)
-    else:
-        sources = {1: (Base.X, 0), 2: (Base.THETA, 0)} | {3 + k: place for k, place in at.items()}
-        _gather(draft, found, sources, (int(Base.OUT), 0))
-    return _port(draft, x.numel(), n_theta, expression.numel())
+        place = extended = draft.room(inner.n_theta)
+        for base, offset, count in [
+            (Base.THETA, 0, graph.theta.numel()),
+            *((*at[k], known[k].native.size) for k in mine),
+        ]:
+            draft.add(Op.COPY, base, offset, Base.WORK, place, count, 1)
+            place += count
+        draft.add(Op.PORT, inner.address, Base.WORK, extended, *target)
+    _gather(draft, found, sources, (int(Base.OUT), 0))
+    return _port(draft, x.numel(), graph.theta.numel(), expression.numel())
+
+
+def _evaluate_all(
+    draft: _Draft, graph: Graph, x: ca.SX, blocks: dict[int, External], found: Gathered, at_zero: ca.SX | None
+) -> dict[int, tuple[int, int]]:
+    """Let the plan fill blocks; returns base and offset of each."""
+    from dalembert.compile.plan_kernel import Base, Op
+
+    at = {}
+    for names, address in _together(graph, list(blocks.values())):
+        mine = [k for what in names for k, block in blocks.items() if (block.role, block.what) == what]
+        given, code = _given(draft, graph, x, blocks[mine[0]], at_zero)
+        place = draft.room(sum(blocks[k].native.size for k in mine))
+        draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, place)
+        for k in mine:
+            at[k] = (int(Base.WORK), place)
+            place += blocks[k].native.size
+    for k, block in blocks.items():
+        if k not in at:
+            run = run_of(found, 3 + k, block.native.size)
+            at[k] = _evaluate(draft, graph, x, block, at_zero, run)
+    return at
+
+
+def _compiled(graph: Graph, x: ca.SX, column: ca.SX, symbols: list[ca.SX]) -> Port:
+    """A port of what has to be computed, with native functions' results behind θ.
+
+    Compilation must not take longer for longer models: CasADi's virtual machine does all that is not short.
+    """
+    theta = ca.vertcat(graph.theta, *symbols)
+    length = port_function(graph.t, x, theta, column, unique=False).n_instructions()
+    return compile_port(graph.t, x, theta, column, prefer="auto" if length <= QUICK else "machine")
 
 
 def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
     """A port of nothing but symbols and constants; None if `out` is anything else."""
     found = gathered([t, x, theta], out)
-    if found is None:
+    if len(found.others):
         return None
     load("dalembert.compile.plan_kernel")
     from dalembert.compile.plan_kernel import Base
@@ -109,77 +149,52 @@ def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
     return _port(draft, x.numel(), theta.numel(), out.numel())
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """Entries of a column: component `index` of the vector `source`, or the constant `value` where that is −1."""
-
-    source: np.ndarray
-    index: np.ndarray
-    value: np.ndarray
-
-
-def gathered(vectors: Sequence[ca.SX], column: ca.SX) -> Gathered | None:
-    """Where the entries of a column stand in the vectors; None if they are anything but their symbols and constants."""
-    sizes = [vector.numel() for vector in vectors]
-    if not column.numel():
-        return Gathered(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
-    function = ca.Function("gather", list(vectors), [column])
-    if function.n_instructions() > 2 * column.numel() + sum(sizes):
-        return None
-    # where each entry comes from shows in its value: all symbols are numbered, in two ways
-    ends = np.cumsum([0, *sizes])
-    number = np.arange(ends[-1], dtype=float)
-    first, second = (
-        np.array(function(*np.split(values, ends[1:-1])), float).ravel() for values in (number, -1.0 - number)
-    )
-    symbol = second == -1.0 - first
-    symbols, constants = (column[np.flatnonzero(which).tolist()] for which in (symbol, ~symbol))
-    if not (symbols.is_valid_input() and constants.is_constant()):
-        return None
-    place = np.where(symbol, first, 0).astype(np.int64)
-    source = np.searchsorted(ends, place, side="right") - 1
-    return Gathered(np.where(symbol, source, -1), np.where(symbol, place - ends[source], 0), np.where(symbol, 0, first))
-
-
-def _run_of(found: Gathered | None, source: int, size: int) -> int | None:
-    """Where in the results all numbers of a source stand in a row, if they do and nowhere else."""
-    if found is None:
-        return None
-    where = np.flatnonzero(found.source == source)
-    if len(where) != size or where[-1] - where[0] != size - 1 or (found.index[where] != np.arange(size)).any():
-        return None
-    return int(where[0])
-
-
 def _evaluate(
-    draft: _Draft, graph: Graph, x: ca.SX, block: External, room: int, at_zero: ca.SX | None, run: int | None
+    draft: _Draft, graph: Graph, x: ca.SX, block: External, at_zero: ca.SX | None, run: int | None
 ) -> tuple[int, int]:
-    """Let the plan fill a block; returns base and offset of the result: work space (`room`) or its final place."""
+    """Let the plan fill a block; returns base and offset of the result: work space, or its final place `run`."""
     from dalembert.compile.plan_kernel import Base, Op
 
     native = block.native
-    code = native.function.code(graph)
-    arguments = ca.vertcat(*native.arguments) if native.arguments else ca.SX(0, 1)
+    given, code = _given(draft, graph, x, block, at_zero)
+    address, scratch = int(code.addresses[native.given]), int(code.scratch.get(native.given, 0))
+    if native.parent is not None:
+        target = (int(Base.WORK), draft.room(native.size))
+        groups = _groups(draft, graph, block, sum(a.numel() for a in native.arguments), scratch)
+        draft.add(Op.DIFFERENCE, address, code.record, *given, *target, groups.address)
+        return target
+    at_once = run is not None and not scratch
+    target = (int(Base.OUT), run) if at_once else (int(Base.WORK), draft.room(native.size + scratch))
+    draft.add(Op.NATIVE, address, code.record, *given, *target)
+    return target
+
+
+def _together(graph: Graph, blocks: Sequence[External]) -> Iterator[tuple[list[tuple[str, str]], int]]:
+    """Roles and quantities that one call fills, and the address of its code."""
+    here = {(block.role, block.what) for block in blocks if block.native.parent is None}
+    for role in dict.fromkeys(block.role for block in blocks):
+        code = graph.functions[role].native.code(graph)
+        # the largest first: what they fill is not looked at again
+        for names, address in sorted(code.together.items(), key=lambda item: -len(item[0])):
+            group = [(role, what) for what in names]
+            if here.issuperset(group):
+                here -= set(group)
+                yield group, int(address)
+
+
+def _given(
+    draft: _Draft, graph: Graph, x: ca.SX, block: External, at_zero: ca.SX | None
+) -> tuple[tuple[int, int], Code]:
+    """Base and offset of the arguments of a block, and its code."""
+    code = block.native.function.code(graph)
+    draft.keep.append(code)
+    arguments = ca.vertcat(*block.native.arguments) if block.native.arguments else ca.SX(0, 1)
     if at_zero is not None:
         arguments = ca.substitute(arguments, at_zero, ca.SX.zeros(at_zero.numel()))
-    given = _argument(draft, graph, x, arguments)
-    address, scratch = int(code.addresses[native.given]), int(code.scratch.get(native.given, 0))
-    draft.keep.append(code)
-    if native.parent is not None:
-        groups = _groups(draft, graph, block, arguments.numel(), scratch)
-        draft.add(Op.DIFFERENCE, address, code.record, *given, Base.WORK, room, groups.address)
-        return int(Base.WORK), room
-    if run is not None and not scratch:
-        target = (int(Base.OUT), run)
-        draft.add(Op.NATIVE, address, code.record, *given, *target)
-        return target
-    if not scratch:
-        draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, room)
-        return int(Base.WORK), room
-    own = draft.room(native.size + scratch)
-    draft.add(Op.NATIVE, address, code.record, *given, Base.WORK, own)
-    draft.add(Op.COPY, Base.WORK, own, Base.WORK, room, native.size)
-    return int(Base.WORK), room
+    key = (block.native.kinds, block.role)
+    if key not in draft.arguments:
+        draft.arguments[key] = _argument(draft, graph, x, arguments)
+    return draft.arguments[key], code
 
 
 def _argument(draft: _Draft, graph: Graph, x: ca.SX, arguments: ca.SX) -> tuple[int, int]:
@@ -187,22 +202,17 @@ def _argument(draft: _Draft, graph: Graph, x: ca.SX, arguments: ca.SX) -> tuple[
     from dalembert.compile.plan_kernel import Base, Op
 
     found = gathered([graph.t, x, graph.theta], arguments)
-    if found is not None and len(found.source) and (found.source == 1).all() and (np.diff(found.index) == 1).all():
+    of_x = len(found.source) and (found.source == 1).all() and (found.sign > 0).all()
+    if of_x and (np.diff(found.index) == 1).all():
         return int(Base.X), int(found.index[0])
     target = (int(Base.WORK), draft.room(arguments.numel()))
-    if found is not None:
+    if not len(found.others):
         _gather(draft, found, {1: (Base.X, 0), 2: (Base.THETA, 0)}, target)
         return target
-    inner = compile_port(graph.t, x, graph.theta, arguments, prefer=_backend(graph, x, arguments, []))
+    inner = _compiled(graph, x, arguments, [])
     draft.keep.append(inner)
     draft.add(Op.PORT, inner.address, Base.THETA, 0, *target)
     return target
-
-
-def _backend(graph: Graph, x: ca.SX, expression: ca.SX, symbols: list[ca.SX]) -> str:
-    """Compilation must not take longer for longer models: CasADi's virtual machine for all that is not short."""
-    function = port_function(graph.t, x, ca.vertcat(graph.theta, *symbols), expression, unique=False)
-    return "auto" if function.n_instructions() <= QUICK else "machine"
 
 
 def _gather(draft: _Draft, found: Gathered, sources: dict[int, tuple[int, int]], target: tuple[int, int]) -> None:
@@ -213,7 +223,7 @@ def _gather(draft: _Draft, found: Gathered, sources: dict[int, tuple[int, int]],
     base, offset = np.full(count, int(Base.CONSTANTS)), np.zeros(count, np.int64)
     for source, (of, first) in sources.items():
         mine = found.source == source
-        base[mine], offset[mine] = int(of), first + found.index[mine]
+        base[mine], offset[mine] = int(of), first + (np.arange(mine.sum()) if source == -2 else found.index[mine])
     time, constant = found.source == 0, found.source == -1
     if time.any():
         place = draft.room(1)
@@ -224,23 +234,20 @@ def _gather(draft: _Draft, found: Gathered, sources: dict[int, tuple[int, int]],
         offset[constant] = len(draft.constants) + which
         draft.constants.extend(values.tolist())
     there = (base == target[0]) & (offset == target[1] + np.arange(count))  # native code has written these
-    breaks = np.flatnonzero((np.diff(offset) != 1) | (np.diff(base) != 0) | (np.diff(there) != 0)) + 1
+    there &= found.sign > 0
+    kinds = (np.diff(base) != 0) | (np.diff(there) != 0) | (np.diff(found.sign) != 0)
+    breaks = np.flatnonzero((np.diff(offset) != 1) | kinds) + 1
     starts = np.concatenate([[0], breaks, [count]]) if count else np.zeros(1, int)
     if len(starts) - 1 <= MOST_RUNS:
         for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
             if not there[start]:
-                draft.add(Op.COPY, base[start], offset[start], target[0], target[1] + start, stop - start)
+                sign = int(found.sign[start])
+                draft.add(Op.COPY, base[start], offset[start], target[0], target[1] + start, stop - start, sign)
         return
-    for start, stop in _stretches(~there):
-        codes = base[start:stop] + 8 * offset[start:stop]
+    for start, stop in stretches(~there):
+        codes = found.sign[start:stop].astype(np.int64) * (1 + base[start:stop] + 8 * offset[start:stop])
         draft.keep.append(codes)
         draft.add(Op.GATHER, codes.ctypes.data, target[0], target[1] + start, stop - start)
-
-
-def _stretches(mask: np.ndarray) -> list[tuple[int, int]]:
-    """First and last + 1 of each stretch of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _groups(draft: _Draft, graph: Graph, block: External, n_arguments: int, scratch: int) -> Memory:

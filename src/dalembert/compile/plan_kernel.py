@@ -33,8 +33,8 @@ class Base(IntEnum):
 class Op(IntEnum):
     """What a step does; the words behind it are listed."""
 
-    COPY = 0  # from base, from offset, to base, to offset, count
-    GATHER = 1  # address of codes, to base, to offset, count; a code is base + 8 · offset
+    COPY = 0  # from base, from offset, to base, to offset, count, sign
+    GATHER = 1  # address of codes, to base, to offset, count; a code is sign · (1 + base + 8 · offset)
     NATIVE = 2  # address, record, argument's base and offset, result's base and offset
     PORT = 3  # address, θ's base and offset, result's base and offset
     DIFFERENCE = 4  # address, record, argument's base and offset, result's base and offset, address of `GROUPS`
@@ -123,12 +123,15 @@ def follow(t, x, theta, out, work, plan):
         status = OK
         if op == Op.COPY:
             source, target = vec(place(bases, s[1], s[2]), s[5]), vec(place(bases, s[3], s[4]), s[5])
+            sign = 1.0 * s[6]
             for i in range(s[5]):
-                target[i] = source[i]
+                target[i] = sign * source[i]
         elif op == Op.GATHER:
             codes, target = ivec(types.uint64(s[1]), s[4]), vec(place(bases, s[2], s[3]), s[4])
             for i in range(s[4]):
-                target[i] = vec(place(bases, codes[i] & 7, codes[i] >> 3), 1)[0]
+                code = abs(codes[i]) - 1
+                value = vec(place(bases, code & 7, code >> 3), 1)[0]
+                target[i] = value if codes[i] > 0 else -value
         elif op == Op.NATIVE:
             status = call_native(
                 types.uint64(s[1]), t, place(bases, s[3], s[4]), theta, place(bases, s[5], s[6]), types.uint64(s[2])

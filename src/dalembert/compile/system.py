@@ -19,6 +19,7 @@ from dalembert.compile.ports import Port
 from dalembert.errors import StepRefused
 from dalembert.kept import Slot
 from dalembert.model import Model
+from dalembert.model.chain import triplets
 from dalembert.model.graph import External, Graph
 from dalembert.model.inputs import TracedInput
 from dalembert.model.opaque import OpaqueEvaluator
@@ -113,12 +114,14 @@ def expression_port(
     graph = form.model.graph if graph is None else graph
     x = form.x if x is None else x
     expression = ca.densify(ca.vec(expression))  # `compile_port` looks for common subexpressions
+    if graph.has_native:
+        zeros = ca.vertcat(*(graph.symbol[kind] for kind in at_zero)) if at_zero else None
+        port = native_port(graph, x, expression, zeros)
+        if port is not None:
+            return port
     blocks = graph.externals_in(expression)
     if not blocks:
         return compile_port(graph.t, x, graph.theta, expression)
-    if all(block.native is not None for block in blocks):
-        rest = ca.vertcat(*(graph.symbol[kind] for kind in at_zero)) if at_zero else None
-        return native_port(graph, x, expression, blocks, rest)
     inner = compile_port(graph.t, x, ca.vertcat(graph.theta, *(b.symbol for b in blocks)), expression)
     evaluator = OpaqueEvaluator(graph, blocks, {})
     slices = {**form.slices, **(behind or {})}
@@ -161,12 +164,6 @@ def _input_port(model: Model, inputs: dict[str, TracedInput]) -> Port:
 def nonzeros(matrix: ca.SX) -> ca.SX:
     """The nonzeros of a sparse matrix as a column."""
     return ca.vec(matrix.nz[:])  # those of a row are a row
-
-
-def triplets(sparsity: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the nonzeros, in their order."""
-    columns = np.repeat(np.arange(sparsity.size2()), np.diff(sparsity.colind()))
-    return np.array(sparsity.row(), dtype=np.int64), columns.astype(np.int64)
 
 
 def _pattern_with_externals(system: System, blocks: list) -> tuple[np.ndarray, np.ndarray]:

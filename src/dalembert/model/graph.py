@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import pickle
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -123,12 +124,14 @@ class Graph(Shared):
     def _digest(self, state: dict[str, Any]) -> str | None:
         """Hash of all but the parameters' values; None if functions that cannot be compared belong to it."""
         functions = state["functions"]
-        if type(self) is not Graph or len(state["traced"]) < len(functions):
+        natives = {role: f.native for role, f in functions.items() if f.native is not None}
+        if type(self) is not Graph or len(state["traced"]) + len(natives) < len(functions):
             return None
         shapes = {name: value.shape for name, value in state["parameters"].items()}
         others = (*(state[name] for name in ("vectors", "inputs", "discrete", "casadi")), sorted(state["promises"]))
         content = repr((others, shapes, [(role, f.shape, f.ndim) for role, f in functions.items()]))
-        return hashlib.sha256(content.encode() + state["expressions"]).hexdigest()
+        code = pickle.dumps(natives) if natives else b""
+        return hashlib.sha256(content.encode() + state["expressions"] + code).hexdigest()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         digest = self._digest(state)
@@ -292,7 +295,7 @@ class Graph(Shared):
 
     def acceleration_names(self) -> tuple[str, ...]:
         """x_ddot where the velocity is x_dot, omega_dot where it is omega; names that are taken mean what they did."""
-        positions = self.vectors.get("p", ())
+        positions = frozenset(self.vectors.get("p", ()))
         return tuple(
             f"{name[:-4]}_ddot" if name.endswith("_dot") and name[:-4] in positions else f"{name}_dot"
             for name in self.vectors.get("v", ())

@@ -60,15 +60,19 @@ class Code:
         Whatever must live as long as the addresses are used.
     scratch : mapping of str to int, optional
         Numbers of work space that a quantity needs: they stand in `out`, behind the results.
+    together : mapping of tuples of str to int, optional
+        Addresses of code for several quantities at once, which writes one after the other: it is called where all of
+        them are needed.
     """
 
     addresses: Mapping[str, int]
     record: int = 0
     keep: Any = None
     scratch: Mapping[str, int] = field(default_factory=dict)
+    together: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NativeFunction:
     """A function of a model that is machine code.
 
@@ -123,6 +127,9 @@ class NativeFunction:
         object.__setattr__(self, "reads", tuple(self.reads))
         gives = {what: None if p is None else _whole_pattern(what, p) for what, p in self.gives.items()}
         object.__setattr__(self, "gives", gives)
+
+    def __repr__(self) -> str:
+        return f"NativeFunction({self.recipe!r}, gives {', '.join(self.gives)})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Code is made anew at the other end; what `applied` returns travels with the graph."""

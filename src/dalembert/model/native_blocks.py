@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.errors import ModelError
+from dalembert.kept import computed
 from dalembert.model.functions import ModelFunction
 from dalembert.model.native import APPLIED, NativeFunction, Pattern
 from dalembert.model.vocabulary import FUNCTIONS
@@ -61,10 +62,14 @@ class NativeBlock:
         k = self.kinds.index(self.kind)
         return slice(int(ends[k]), int(ends[k + 1]))
 
+    @computed
+    def _places(self) -> tuple[ca.Sparsity, np.ndarray]:
+        return sparsity(self.pattern, self.shape)
+
     def matrix(self, symbol: ca.SX) -> ca.SX:
         """The symbols in their places."""
-        pattern, order = sparsity(self.pattern, self.shape)
-        return ca.SX(pattern, symbol[order.tolist()])
+        pattern, order = self._places
+        return ca.SX(pattern, symbol if (np.diff(order) == 1).all() else symbol[order.tolist()])
 
 
 def derivative_of(what: str) -> tuple[str, str] | None:
@@ -92,6 +97,9 @@ def native_function(
     for kind in native.reads:
         if kind not in known:
             faults.append(f"{where} reads {shown(kind)}; it may read {', '.join(known)}")
+    needed = {"holonomic": ("by p",), "nonholonomic": ("by p", "by v")}.get(role, ())
+    if missing := [what for what in needed if what not in native.gives]:
+        faults.append(f"{where} must give {' and '.join(map(repr, missing))}: constraints act along their derivatives")
     if native.moves and role in ("holonomic", "nonholonomic") and not {"first", "second"} <= native.gives.keys():
         faults.append(f"{where} moves with time: it must give 'first' and 'second', its derivatives along the motion")
     function = ModelFunction(
@@ -101,7 +109,7 @@ def native_function(
         return function
     trial = graph.branch()
     trial.functions[role] = function
-    kinds = native.arguments("with a first", applied is not None)
+    kinds = native.arguments("first", applied is not None)
     for what, pattern in native.gives.items():
         of = derivative_of(what)
         if what not in PLAIN and (of is None or of[0] not in native.gives or of[1] not in (*kinds, "a")):
@@ -126,7 +134,9 @@ def native_block(graph: Graph, role: str, what: str) -> NativeBlock:
     shape, pattern = _shape(graph, role, what), native.gives.get(what)
     if what in native.gives:
         return NativeBlock(native, role, what, shape, pattern, kinds, arguments)
-    parent, kind = derivative_of(what)
+    parent, kind = derivative_of(what) or ("", "")
+    if parent not in native.gives:
+        raise ModelError(f"{role} is a native function that does not give '{what}', which is needed here")
     pattern = _known_pattern(graph, role, parent, kind)
     if pattern is None:
         if shape[0] * shape[1] > MOST_ENTRIES:
@@ -180,7 +190,7 @@ def faulty_pattern(pattern: Pattern, shape: tuple[int, int]) -> str:
     rows, columns = pattern
     if len(rows) and (rows.min() < 0 or rows.max() >= shape[0] or columns.min() < 0 or columns.max() >= shape[1]):
         return f"has entries outside of {shape[0]}×{shape[1]}"
-    if len(np.unique(rows + columns * shape[0])) < len(rows):
+    if (np.diff(np.sort(rows + columns * shape[0])) == 0).any():
         return "has an entry twice"
     return ""
 

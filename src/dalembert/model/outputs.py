@@ -22,15 +22,15 @@ from dalembert.kept import Kept, Slot
 from dalembert.locks import renewed
 from dalembert.model.expression import matrix, scalar, vector
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe, numbers_of, trace
-from dalembert.model.namespace import UnknownName, explain_unknown
+from dalembert.model.namespace import Namespace, UnknownName, explain_unknown
 from dalembert.model.travel import Shared, carried
 
 if TYPE_CHECKING:
-    from dalembert.model.evaluate import PointFunction
     from dalembert.model.graph import Graph
 
 #: of outputs that were asked for
-POINTS: Slot[PointFunction] = Slot("functions of outputs", most=64)
+POINTS: Slot[Evaluator] = Slot("functions of outputs", most=64)
+SYMBOLS: Slot[Namespace] = Slot("namespace of outputs", most=1)
 READS: Slot[Reads] = Slot("what outputs depend on", most=1024)
 
 _NO_RATES = "it is a derivative, and outputs follow from the unknowns x, t, parameters and inputs"
@@ -181,13 +181,10 @@ class Outputs(Shared, Mapping[str, ModelFunction]):
         rows = {kind: _rows_in(column, graph.symbol[kind]) for kind in graph.vectors}
         return Reads(rows, bool(_rows_in(column, graph.a).size))
 
-    def point(self, name: str) -> PointFunction:
-        """Evaluates the entries of an output, column by column."""
-        from dalembert.model.evaluate import PointFunction  # which needs models
-
+    def evaluator(self, name: str) -> Evaluator:
+        """What computes the entries of an output, column by column."""
         self._must_know(name)
-        column = ca.densify(ca.vec(self.expression(name)))
-        return self._kept.get(POINTS, name, lambda: PointFunction(self._graph, [column]))
+        return self._kept.get(POINTS, name, lambda: Evaluator(self._graph, self.expression(name), self.reads(name)))
 
     # -- tracing ---------------------------------------------------------------------------------------------------
 
@@ -217,11 +214,12 @@ class Outputs(Shared, Mapping[str, ModelFunction]):
             raise ModelError(f"model '{self._model}' has no such output: {explain_unknown(name, self._given)}")
 
     def _add(self, name: str, given: Any, faults: list[str]) -> None:
-        graph, role = self._graph, role_of(name)
+        graph = self._graph
         kinds, hidden = graph.event_kinds, {}
         if "x" in graph.vectors:
             hidden = {"dx": _NO_RATES, **dict.fromkeys(graph.names("dx"), _NO_RATES)}
-        function = trace(role, given, graph.symbols(kinds, hidden), lambda: graph.sample_points(kinds, hidden), faults)
+        symbols = self._kept.get(SYMBOLS, None, lambda: graph.symbols(kinds, hidden))
+        function = trace(role_of(name), given, symbols, lambda: graph.sample_points(kinds, hidden), faults)
         if function is None:
             return
         if not function.traced:
@@ -248,10 +246,10 @@ class Outputs(Shared, Mapping[str, ModelFunction]):
         else:
             if self.reads(name).accelerations and "a" not in values:
                 raise UnknownName(f"'{name}' cannot be used here: it contains accelerations, which are not known here")
-            sizes = {kind: graph.size(kind) for kind in (*graph.vectors, "a")}
-            whole = {kind: np.full(n, np.nan) for kind, n in sizes.items()}  # what is not known does not matter
-            whole |= {kind: value for kind, value in values.items() if np.size(value) == sizes.get(kind)}
-            value = np.reshape(self.point(name)(t, whole, theta)[0], self.shape(name), order="F")
+            whole = {kind: np.full((graph.size(kind), 1), np.nan) for kind in (*graph.vectors, "a")}
+            whole |= {kind: value[:, None] for kind, value in values.items() if len(value) == len(whole.get(kind, ()))}
+            found = self.evaluator(name).many(np.array([t]), whole, theta[:, None])[0]
+            value = np.reshape(found, self.shape(name), order="F")
         return value if value.ndim else float(value)
 
     def call(self, name: str, t: float, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
@@ -315,6 +313,31 @@ class Outputs(Shared, Mapping[str, ModelFunction]):
         for (name, function), sx in zip(bare.items(), values, strict=True):
             self._functions[name] = replace(function, sx=sx)
         self._packed = None
+
+
+class Evaluator:
+    """Evaluates an expression at many points. Only what it contains is handed over: models may be large."""
+
+    def __init__(self, graph: Graph, expression: ca.SX, reads: Reads):
+        from dalembert.model.evaluate import PointFunction  # which needs models
+
+        column = ca.densify(ca.vec(expression))
+        self._whole = PointFunction(graph, [column]) if graph.externals_in(column) else None
+        if self._whole is not None:
+            return
+        symbols = {**graph.symbol, "a": graph.a, "theta": graph.theta}
+        rows = {**reads.rows, "a": _rows_in(column, graph.a), "theta": _rows_in(column, graph.theta)}
+        self._rows = {kind: own for kind, own in rows.items() if len(own)}
+        parts = [graph.t, *(symbols[kind][own.tolist()] for kind, own in self._rows.items())]
+        self._function = ca.Function("output", [ca.vertcat(*parts)], [column])
+
+    def many(self, t: np.ndarray, values: Mapping[str, np.ndarray], theta: np.ndarray) -> np.ndarray:
+        """At N points, for each of which vectors and θ have a column; shape (N, entries)."""
+        if self._whole is not None:
+            return self._whole.many(t, values, theta)[0]
+        given = {**values, "theta": theta}
+        points = np.concatenate([t[None], *(given[kind][own] for kind, own in self._rows.items())])
+        return np.array(self._function(points)).T
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import casadi as ca
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import UNIT, Scalar, Vector
 from dalembert.multibody.parts import Joint
-from dalembert.multibody.scene import Motion, Scene, perpendicular
+from dalembert.multibody.scene import Motion, Scene, perpendicular, relative_angle
 
 Row = tuple[str, Scalar]
 
@@ -29,7 +29,7 @@ def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | Non
     kind = joint.kind.name
     n_A, n_B = al.turn(A.R, joint.axis), al.turn(B.R, joint.axis)
     s, t = (al.turn(A.R, side) for side in perpendicular(joint.axis))
-    together = [(axis, d[k]) for k, axis in enumerate("xyz")]
+    together = [(axis, x) for axis, x in zip("xyz", _in_axes(scene, joint, A, B, d), strict=True)]
     parallel = [("tilt1", al.dot(s, n_B)), ("tilt2", al.dot(t, n_B))]
     on_line = [("side1", al.dot(s, d)), ("side2", al.dot(t, d))]
     if kind == "spherical":
@@ -44,13 +44,13 @@ def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | Non
     x, y = al.dot(s, al.turn(B.R, one)), al.dot(t, al.turn(B.R, one))  # cosine and sine of the angle about the axis
     if kind == "prismatic":
         return [*on_line, *parallel, ("turn", y)]
-    if kind == "screw":  # the sine of the angle minus that which belongs to the distance: no turn need be counted
+    if kind == "screw":  # pitch · sin(angle − that which belongs to the distance): no turn need be counted
         pitch = scene.value(joint.pitch)
         if type(pitch) is not ca.SX and pitch == 0.0:
             return [*together, *parallel]
         angle = al.dot(n_A, d) / pitch
         turned = al.minus(al.times(al.cosine(angle), y), al.times(al.sine(angle), x))
-        return [*on_line, *parallel, ("turn", turned)]
+        return [*on_line, *parallel, ("turn", al.times(pitch, turned))]
     if kind == "planar":
         z = al.turn(A.R, UNIT[2])
         b = al.turn(B.R, UNIT[2])
@@ -66,14 +66,21 @@ def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | Non
     return []  # free
 
 
+def _in_axes(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> Vector:
+    """The distance of two points in axes of the world, or in those that the scene has for this joint."""
+    axes = scene.closing_axes.get(joint.number)
+    return d if axes is None else al.turn_back(A.R if axes == "first" else B.R, d)
+
+
 def _planar(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> list[Row]:
     kind = joint.kind.name
     ex, ey = al.turn(A.R, UNIT[0]), al.turn(A.R, UNIT[1])
-    angle = al.minus(B.angle, A.angle)
+    angle = relative_angle(A, B)
+    x, y, _ = _in_axes(scene, joint, A, B, d)
     if kind == "revolute":
-        return [("x", d[0]), ("y", d[1])]
+        return [("x", x), ("y", y)]
     if kind == "fixed":
-        return [("x", d[0]), ("y", d[1]), ("turn", angle)]
+        return [("x", x), ("y", y), ("turn", angle)]
     if kind == "prismatic":
         side = al.turn(A.R, (-joint.axis[1], joint.axis[0], 0.0))
         return [("side", al.dot(side, d)), ("turn", angle)]
@@ -103,7 +110,7 @@ def driven(scene: Scene, joint: Joint, value: ca.SX, A: Motion | None = None, B:
     if joint.kind.name == "prismatic":
         return [("drive", al.minus(al.dot(al.turn(A.R, joint.axis), al.subtract(B.x, A.x)), value))]
     if scene.planar:
-        return [("drive", al.minus(al.minus(B.angle, A.angle), value))]
+        return [("drive", al.minus(relative_angle(A, B), value))]
     one, two = perpendicular(joint.axis)
     b = al.turn(B.R, one)
     x, y = al.dot(al.turn(A.R, one), b), al.dot(al.turn(A.R, two), b)

@@ -43,16 +43,20 @@ class Element:
 
 @dataclass(eq=False)
 class Coupling(Element):
-    """q = ratio · q_other + offset."""
+    """q = ratio/per · q_other + offset, with the opposite sign if it reverses."""
 
     name: str
     joint: Joint
     other: Joint
     ratio: Any
+    per: Any
     offset: Any
+    reverses: bool = False
 
     def constraints(self, scene: Scene) -> list[tuple[str, Scalar]]:
-        follows = al.plus(al.times(scene.value(self.ratio), scene.coordinate(self.other)), scene.value(self.offset))
+        ratio = scene.value(self.ratio) / scene.value(self.per)
+        follows = al.times(-ratio if self.reverses else ratio, scene.coordinate(self.other))
+        follows = al.plus(follows, scene.value(self.offset))
         return [("coupling", al.minus(scene.coordinate(self.joint), follows))]
 
 
@@ -92,13 +96,15 @@ class Spring(Element):
     def _elastic(self, scene: Scene, elongation: Scalar) -> Scalar:
         if callable(self.stiffness):
             scene.without_potential.append(f"spring '{self.name}'")
-            return scene.apply(self.stiffness, elongation)
+            return scene.apply(f"spring '{self.name}'", self.stiffness, elongation)
         k = scene.value(self.stiffness)
         scene.potential = al.plus(scene.potential, al.times(0.5, al.times(k, elongation**2)))
         return al.times(k, elongation)
 
     def _viscous(self, scene: Scene, rate: Scalar) -> Scalar:
-        return scene.apply(self.damping, rate) if callable(self.damping) else al.times(scene.value(self.damping), rate)
+        if callable(self.damping):
+            return scene.apply(f"spring '{self.name}'", self.damping, rate)
+        return al.times(scene.value(self.damping), rate)
 
 
 @dataclass(eq=False)
@@ -113,17 +119,16 @@ class Torsion(Element):
 
     def act(self, scene: Scene) -> None:
         deflection = al.minus(scene.coordinate(self.joint), scene.value(self.rest))
-        rate = scene.rate(self.joint)
+        rate, where = scene.rate(self.joint), f"torsion '{self.name}'"
         if callable(self.stiffness):
-            scene.without_potential.append(f"torsion '{self.name}'")
-            elastic = scene.apply(self.stiffness, deflection)
+            scene.without_potential.append(where)
+            elastic = scene.apply(where, self.stiffness, deflection)
         else:
             k = scene.value(self.stiffness)
             elastic = al.times(k, deflection)
             scene.potential = al.plus(scene.potential, al.times(0.5, al.times(elastic, deflection)))
-        viscous = (
-            scene.apply(self.damping, rate) if callable(self.damping) else al.times(scene.value(self.damping), rate)
-        )
+        d = self.damping
+        viscous = scene.apply(where, d, rate) if callable(d) else al.times(scene.value(d), rate)
         force = -al.plus(elastic, viscous)
         scene.drive(self.joint, force)
         scene.reports[f"{self.name}.force"] = (force, "torque, or force, of the spring in the joint")

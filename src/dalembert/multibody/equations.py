@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.checks import shown
-from dalembert.errors import ModelError, OptionError
+from dalembert.errors import FunctionFailed, OptionError
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
-from dalembert.model.expression import Expr, scalar
+from dalembert.model.expression import scalar
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
+from dalembert.multibody.conserved import ENERGY, check_conservative, energy_at
+from dalembert.multibody.holding import check_held
 from dalembert.multibody.kinds import Move
-from dalembert.multibody.large import LARGE
 from dalembert.multibody.large import functions as flat_functions
+from dalembert.multibody.large import suits_kernels
 from dalembert.multibody.observe import Observer, Results, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
 from dalembert.multibody.skeleton import Skeleton, skeleton
+from dalembert.multibody.untraced import try_out
 
 if TYPE_CHECKING:
     from dalembert.multibody.system import Multibody
 
 COORDINATES = ("joint", "absolute", "mixed")
 FORMALISMS = ("auto", "residual", "explicit")
+REDUNDANT = ("drop", "keep")
 #: joints at a body from which on it has coordinates of its own among mixed ones
 HUB = 3
 
@@ -42,6 +47,7 @@ class Expressions:
     owners: tuple[tuple[Joint | None, str], ...]  # of each row: its joint (None for couplings), its label
     states: dict[str, float]
     state_rates: tuple[Any, ...]
+    kernels: bool  # whether forces in joints of the tree are left to kernels
 
     @property
     def bones(self) -> Skeleton:
@@ -49,15 +55,33 @@ class Expressions:
 
 
 @forks_wait
-def equations(system: Multibody, coordinates: str, formalism: str, absolute: Sequence[str] | None) -> EquationsOfMotion:
+def equations(
+    system: Multibody,
+    coordinates: str,
+    formalism: str,
+    absolute: Sequence[str] | None,
+    known: Mapping[str, Any] | bool | None = None,
+    redundant: str = "drop",
+    invariant: str | None = None,
+) -> EquationsOfMotion:
     """See `Multibody.equations`."""
-    for what, given, known in (("coordinates", coordinates, COORDINATES), ("formalism", formalism, FORMALISMS)):
-        if not isinstance(given, str) or given not in known:
-            raise OptionError(f"{what}={shown(given)} must be one of {', '.join(known)}")
+    from dalembert.multibody.redundancy import select
+
+    for what, given, allowed in (
+        ("coordinates", coordinates, COORDINATES),
+        ("formalism", formalism, FORMALISMS),
+        ("redundant", redundant, REDUNDANT),
+    ):
+        if not isinstance(given, str) or given not in allowed:
+            raise OptionError(f"{what}={shown(given)} must be one of {', '.join(allowed)}")
+    if invariant is not None:
+        if not isinstance(invariant, str) or invariant != "energy":
+            raise OptionError(f"invariant={shown(invariant)} must be 'energy' or None")
+        check_conservative(system)
     own = own_bodies(system, coordinates, absolute)
     # matrices of absolute coordinates are sparse: nothing grows but linearly
-    large = own is not None and not system.parameters and sum(len(j.kind.moves) for j in system.joints) >= LARGE
-    parts = expressions(system, own, in_joints=not large)
+    parts = expressions(system, own, kernels=own is not None and suits_kernels(system))
+    large = parts.kernels
     if formalism == "explicit" and parts.rows:
         raise OptionError(
             f"formalism='explicit' is for systems without constraints, and this one has {len(parts.rows)} "
@@ -65,9 +89,38 @@ def equations(system: Multibody, coordinates: str, formalism: str, absolute: Seq
         )
     if formalism == "auto":
         formalism = "explicit" if large and not parts.rows else "residual"
-    observer = Observer(system, own, None if large else parts)
+    start = None if known is False else start_values(system, parts, coordinates, known)
+    chosen = select(system, parts, coordinates, known, redundant)
+    if chosen.axes:
+        parts = expressions(system, own, chosen.axes, kernels=large)
     functions = (flat_functions if large else graph_functions)(parts, explicit=formalism == "explicit")
-    return _model(system, parts, observer, functions)
+    observer = Observer(system, own, None if large else parts, chosen)
+    rows, owners = ([of[k] for k in chosen.kept] for of in (parts.rows, parts.owners))
+    parts = replace(parts, rows=tuple(rows), owners=tuple(owners))
+    if invariant is not None:
+        functions["invariant"] = energy_kept(observer)
+    return _model(system, parts, observer, functions, start)
+
+
+def energy_kept(observer: Observer) -> Callable:
+    """The total energy less that at the start, which is a parameter."""
+    at_start = ca.SX.sym(ENERGY)
+    return transplant(observer.parts.symbols, ca.SX(observer._energy_total()) - at_start, **{ENERGY: at_start})
+
+
+def start_values(
+    system: Multibody, parts: Expressions, coordinates: str, known: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Of positions, velocities and states of elements, assembled from what is known."""
+    from dalembert.multibody.assembly import assembled
+
+    plain = coordinates == "joint" and not system.parameters  # the tree of joints, in numbers
+    bones = parts.bones if plain else skeleton(system, ())
+    try:
+        found = assembled(system, bones, known, coordinates, parts.bones, 0.0)
+    except FunctionFailed:  # a drive that has no value at t = 0
+        return None
+    return found.start | ({"r0": list(parts.states.values())} if parts.states else {})
 
 
 def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | None) -> set[int] | None:
@@ -80,9 +133,11 @@ def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | No
         return set()
     if absolute is not None:
         known = {body.name: body.number for body in system.bodies}
-        unknown = [name for name in absolute if name not in known] if not isinstance(absolute, str) else [absolute]
+        if not isinstance(absolute, list | tuple | set | frozenset):
+            raise OptionError(f"absolute={shown(absolute)} must be a list of names of bodies")
+        unknown = [name for name in absolute if not isinstance(name, str) or name not in known]
         if unknown:
-            raise OptionError(f"absolute={shown(absolute)} must list names of bodies; {unknown[0]!r} is none")
+            raise OptionError(f"absolute={shown(absolute)} must list names of bodies; {shown(unknown[0])} is none")
         return {known[name] for name in absolute}
     count: dict[int, int] = {}
     for joint in system.joints:
@@ -91,10 +146,12 @@ def own_bodies(system: Multibody, coordinates: str, absolute: Sequence[str] | No
     return {number for number, joints in count.items() if number >= 0 and joints >= HUB}
 
 
-def expressions(system: Multibody, own: set[int] | None, *, in_joints: bool = True) -> Expressions:
+def expressions(
+    system: Multibody, own: set[int] | None, axes: Mapping[int, str] | None = None, *, kernels: bool = False
+) -> Expressions:
     """Kinematics, forces and constraints of a system in the coordinates that follow from `own`.
 
-    Without `in_joints` springs and dampers that belong to joints of the tree are left out: kernels have them.
+    If `kernels` are to compute the motion, and can, springs and dampers that belong to joints of the tree are left out.
     """
     parameters = {name: ca.SX.sym(name) for name in system.parameters}
     bones = skeleton(system, own, {name: scalar(symbol) for name, symbol in parameters.items()})
@@ -106,8 +163,27 @@ def expressions(system: Multibody, own: set[int] | None, *, in_joints: bool = Tr
         ca.SX.sym("r", len(states)), ca.SX(0, 1), {name: ca.SX.sym(name) for name in system.inputs},
         {name: ca.SX.sym(f"{name}_dot") for name in system.inputs}, parameters, tuple(states),
     )  # fmt: skip
-    scene = Scene(bones, symbols)
-    _check_held(scene)
+    kernels = kernels and not bones.backwards.any()  # they take Euler parameters from parent to child only
+    scene = Scene(bones, symbols, axes)
+    for element in system.elements:
+        element.act(scene)
+    kernels = kernels and not symbols.untraced  # what users' Python functions return goes through graphs
+    for joint in system.joints:
+        if not (kernels and bones.in_tree(joint)):
+            _own_forces(scene, joint)
+    rows, owners = constraints(scene)
+    rates = [rate for element in system.elements for rate in element.dynamics(scene)]
+    check_held(scene, [row for _, row in rows], lambda: kinematics(scene))
+    if symbols.untraced:
+        rng = np.random.default_rng(0)
+        try_out(
+            symbols.untraced, symbols.everything, lambda: [rng.uniform(0.1, 1, x.numel()) for x in symbols.everything]
+        )
+    return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates), kernels)
+
+
+def constraints(scene: Scene) -> tuple[list[tuple[str, Any]], list[tuple[Joint | None, str]]]:
+    """Holonomic constraints with full names, and of each its joint (None for couplings) and label."""
     rows: list[tuple[str, Any]] = []
     owners: list[tuple[Joint | None, str]] = []
 
@@ -116,20 +192,16 @@ def expressions(system: Multibody, own: set[int] | None, *, in_joints: bool = Tr
             rows.append((f"{name}.lam_{label}", row))
             owners.append((joint, label))
 
-    for joint in bones.cut:
+    for joint in scene.bones.cut:
         add(joint.name, joint, closure(scene, joint))
-    for joint in system.joints:
-        if joint.kind.name == "rolling disc" and bones.in_tree(joint):
+    for joint in scene.system.joints:
+        if joint.kind.name == "rolling disc" and scene.bones.in_tree(joint):
             add(joint.name, joint, rolling(scene, joint))
         if joint.drive is not None:
-            add(joint.name, joint, driven(scene, joint, symbols.inputs[joint.drive]))
-        if in_joints or not bones.in_tree(joint):
-            _own_forces(scene, joint)
-    for element in system.elements:
-        element.act(scene)
+            add(joint.name, joint, driven(scene, joint, scene.symbols.inputs[joint.drive]))
+    for element in scene.system.elements:
         add(element.name, None, element.constraints(scene))
-    rates = [rate for element in system.elements for rate in element.dynamics(scene)]
-    return Expressions(scene, symbols, tuple(rows), tuple(owners), states, tuple(rates))
+    return rows, owners
 
 
 def _own_forces(scene: Scene, joint: Joint) -> None:
@@ -144,36 +216,6 @@ def _own_forces(scene: Scene, joint: Joint) -> None:
         scene.potential = al.plus(scene.potential, al.times(0.5, al.times(elastic, deflection)))
         force = al.plus(force, elastic)
     scene.drive(joint, -force)
-
-
-def _check_held(scene: Scene) -> None:
-    """Bodies that nothing holds need mass, and those that joints move mass or inertia, if not their own then of what
-    they carry."""
-    bones = scene.bones
-    symbolic = bones.mass.dtype == object
-    heavy = [isinstance(m, Expr) or m > 0 for m in bones.mass] if symbolic else (bones.mass > 0).tolist()
-    entries = bones.inertia.reshape(bones.n, 9)
-    some = [any(isinstance(x, Expr) or x != 0 for x in row) for row in entries] if symbolic else entries.any(axis=1)
-    some = [a or b for a, b in zip(heavy, some, strict=True)]
-    free = set(bones.own.values())
-    parent = bones.parent.tolist()
-    for i in range(bones.n - 1, -1, -1):
-        if not some[i] or (i in free and not heavy[i]):
-            _complain(scene, i)
-        if parent[i] >= 0:
-            heavy[parent[i]] |= heavy[i]
-            some[parent[i]] |= some[i]
-
-
-def _complain(scene: Scene, link: int) -> None:
-    """About a link without mass: name the body that it carries, or that hangs on it next."""
-    bones, bodies = scene.bones, scene.system.bodies
-    body = next((b for k in range(link, bones.n) for b in bodies if bones.link_of[b.number] == k), bodies[-1])
-    why = "is free, since no joint connects it with the ground," if body.number in bones.own else "is moved by a joint,"
-    raise ModelError(
-        f"body '{body.name}' {why} but neither it nor what it carries has mass: give mass= (and inertia=), or hold it "
-        "with mb.fixed(...)"
-    )
 
 
 def graph_functions(parts: Expressions, *, explicit: bool) -> dict[str, Any]:
@@ -192,8 +234,17 @@ def graph_functions(parts: Expressions, *, explicit: bool) -> dict[str, Any]:
     return found if Z is None else found | {"kinematics": transplant(parts.symbols, Z)}
 
 
-def _model(system: Multibody, parts: Expressions, observer: Observer, functions: dict[str, Any]) -> EquationsOfMotion:
+def _model(
+    system: Multibody,
+    parts: Expressions,
+    observer: Observer,
+    functions: dict[str, Any],
+    start: Mapping[str, Any] | None,
+) -> EquationsOfMotion:
     bones, names = parts.bones, [name for name, _ in parts.rows]
+    parameters = {name: parameter.value for name, parameter in system.parameters.items()}
+    if "invariant" in functions:
+        parameters[ENERGY] = 0.0 if start is None else energy_at(observer, start["p0"], start["v0"])
 
     def given(expressions: Iterable[Any]) -> Callable:
         return transplant(parts.symbols, ca.vertcat(*expressions))
@@ -205,9 +256,10 @@ def _model(system: Multibody, parts: Expressions, observer: Observer, functions:
         dynamics=given(parts.state_rates) if parts.states else None,
         holonomic=given(row for _, row in parts.rows) if names else None,
         lam=names or None,
-        parameters={name: parameter.value for name, parameter in system.parameters.items()},
+        parameters=parameters,
         inputs=system.inputs or None,
         outputs=Results(observer),
+        start=start,
         name=system.name,
         **functions,
     )
@@ -216,17 +268,15 @@ def _model(system: Multibody, parts: Expressions, observer: Observer, functions:
 def kinematics(scene: Scene) -> ca.SX | None:
     """Z in p' = Z v; None if it is one."""
     bones = scene.bones
-    if not any(link.move in (Move.SPHERICAL, Move.FREE) for link in scene.tree.links):
+    turning = np.flatnonzero(np.isin(bones.move, (Move.SPHERICAL, Move.FREE)))
+    if not len(turning):
         return None
-    Z = ca.SX(bones.n_q, bones.n_v)
-    for i, link in enumerate(scene.tree.links):
-        row, column = int(bones.q_at[i]), int(bones.v_at[i])
-        plain = {Move.SPHERICAL: 0, Move.FREE: 3}.get(link.move, len(link.places))
-        for k in range(plain):
-            Z[row + k, column + k] = 1
-        if link.move in (Move.SPHERICAL, Move.FREE):
-            e = tuple(scene.q[row + plain : row + plain + 4])
-            Z[row + plain : row + plain + 4, column + plain : column + plain + 3] = al.sx_matrix(
-                al.euler_parameter_rates(e)
-            )
+    plain = np.array([1, 1, 1, 0, 3])[bones.move]  # coordinates whose rates are velocities
+    k = np.arange(plain.sum()) - np.repeat(np.cumsum(plain) - plain, plain)
+    rows, columns = (np.repeat(at, plain) + k for at in (bones.q_at, bones.v_at))
+    Z = ca.SX(ca.DM.triplet(rows.tolist(), columns.tolist(), ca.DM.ones(len(rows)), bones.n_q, bones.n_v))
+    for i in turning.tolist():
+        row, column = int(bones.q_at[i] + plain[i]), int(bones.v_at[i] + plain[i])
+        rates = al.euler_parameter_rates(tuple(scene.q[row : row + 4]))
+        Z[row : row + 4, column : column + 3] = al.sx_matrix(rates)
     return Z

@@ -11,9 +11,9 @@ import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError, OptionError
-from dalembert.multibody.kinds import KINDS
+from dalembert.multibody.kinds import KINDS, Move
 from dalembert.multibody.parts import Body, Frame, Joint, placed
-from dalembert.multibody.quantities import direction, number, values_of, vector
+from dalembert.multibody.quantities import Parameter, direction, number, values_of, vector
 
 
 class Joining:
@@ -22,6 +22,7 @@ class Joining:
     planar: bool
     joints: list[Joint]
     inputs: dict[str, Any]
+    parameters: dict[str, Parameter]
     _names: dict[str, str]
 
     def revolute(self, name: str, first: Body | Frame, second: Body | Frame, **options: Any) -> Joint:
@@ -128,6 +129,8 @@ class Joining:
                 joint.axis = _in_plane(where, options["axis"])
             elif self.planar:
                 raise ModelError(f"{where}: in a planar system everything turns about z; leave out axis=")
+            elif not any(which == "axis" for move, which in kind.moves if move <= Move.SCREW):
+                raise OptionError(f"{where}: a {kind.name} joint has no axis of its own; turn its frame by rotation=")
             else:
                 joint.axis = direction(where, "axis", options["axis"])
         elif self.planar and kind_name == "prismatic":
@@ -141,9 +144,22 @@ class Joining:
         if kind_name == "rolling disc":
             joint.radius = number(where, "radius", options["radius"], above=0.0)
         self._set_motion(where, joint, options)
+        self._my_parameters(where, *ends[0].at, *ends[1].at, joint.pitch, joint.radius, joint.damping, joint.stiffness)
+        self._my_parameters(where, joint.rest)
+        if joint.drive is not None:
+            self.inputs[joint.drive] = options["drive"]
         self.joints.append(joint)
         self._names[name] = where
         return joint
+
+    def _my_parameters(self, where: str, *values: Any) -> None:
+        """Refuse parameters that another system has made."""
+        for value in values:
+            if type(value) is Parameter and self.parameters.get(value.name) is not value:
+                raise ModelError(
+                    f"{where}: parameter '{value.name}' belongs to another Multibody; "
+                    "make it with mb.parameter(...) of this one"
+                )
 
     def _set_motion(self, where: str, joint: Joint, options: Mapping[str, Any]) -> None:
         kind = joint.kind
@@ -168,7 +184,6 @@ class Joining:
                     f"{where}: drive= is for joints with one freedom; this {kind.name} one has {kind.freedoms}"
                 )
             joint.drive = f"{joint.name}.drive"
-            self.inputs[joint.drive] = options["drive"]
         if options.get("limits") is not None:
             low, high = values_of(_start_values(where, "limits", options["limits"], 2))
             if low > high:

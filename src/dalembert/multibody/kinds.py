@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+
+from dalembert.kept import computed
 
 
 class Move(IntEnum):
@@ -32,7 +33,7 @@ class JointKind:
     coordinates: tuple[str, ...]
     planar: bool | None = False  # for planar systems, for spatial ones, or (None) for both
 
-    @cached_property
+    @computed
     def rates(self) -> tuple[str, ...]:
         """Names of the velocities: those of coordinates with `_dot`, and turning speeds about the body's axes."""
         if "e0" not in self.coordinates:
@@ -40,7 +41,7 @@ class JointKind:
         moving = tuple(f"{name}_dot" for name in self.coordinates if not name.startswith("e"))
         return (*moving, "wx", "wy", "wz")
 
-    @cached_property
+    @computed
     def freedoms(self) -> int:
         return len(self.rates)
 

@@ -3,80 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.model.native import NativeFunction
 from dalembert.multibody import algebra as al
 from dalembert.multibody.flat import topology
 from dalembert.multibody.motion import entries
 from dalembert.multibody.observe import transplant
-from dalembert.multibody.pattern import (
-    branch_pattern,
-    full_pattern,
-    load_pattern,
-    rate_by_p_pattern,
-    rate_pattern,
-    velocity_of_coordinate,
-)  # fmt: skip
-from dalembert.multibody.topology import FREE, SPHERICAL, Topology
+from dalembert.multibody.tree_functions import tree_functions
 
 if TYPE_CHECKING:
     from dalembert.multibody.equations import Expressions
+    from dalembert.multibody.system import Multibody
 
 #: links from which on systems go through kernels: fewer are quicker as straight machine code
-LARGE = 24
-#: entries of derivatives of the explicit form: beyond, implicit methods are to take the residual one
-MOST_ENTRIES = 4_000_000
-
-_RECIPES = "dalembert.recursions.recipes"
+LARGE = 16
 
 
-@dataclass(frozen=True, eq=False)
-class Loaded:
-    """A tree, where loads act that the graph computes, and whether derivatives of v' are to be had."""
-
-    topology: Topology
-    velocities: tuple[int, ...] = ()
-    bodies: tuple[int, ...] = ()
-    derivatives: bool = True
+def suits_kernels(system: Multibody) -> bool:
+    """Whether kernels are to take over. Parameters in masses and lengths stand in graphs alone."""
+    return not system.parameters and sum(len(joint.kind.moves) for joint in system.joints) >= LARGE
 
 
 def functions(parts: Expressions, *, explicit: bool) -> dict[str, Any]:
-    """mass, force and kinematics for `EquationsOfMotion`."""
+    """mass, force and kinematics for `EquationsOfMotion`; constraints are expressions of the few links they connect."""
     tree, turned = topology(parts.bones)
     loads = _Loads(parts, turned)
-    n_loads = len(loads.velocities) + 6 * len(loads.bodies)
-    derivatives = not explicit or tree.n_v * (tree.n_q + tree.n_v + n_loads) <= MOST_ENTRIES
-    data = Loaded(tree, tuple(loads.velocities), tuple(loads.bodies), derivatives)
-    found: dict[str, Any] = {}
-    if explicit:
-        found["mass"] = np.ones(tree.n_v)
-        gives: dict[str, Any] = {"value": None}
-        if derivatives:
-            gives["by p"] = full_pattern(tree, velocity_of_coordinate(tree))
-            gives["by v"] = full_pattern(tree, np.arange(tree.n_v))
-            if n_loads:
-                rows, starts = load_pattern(tree, loads.velocities, loads.bodies)
-                gives["by applied"] = full_pattern(tree, rows[starts[:-1]])
-        found["force"] = NativeFunction(f"{_RECIPES}:explicit", data, gives, applied=loads.function)
-    else:
-        pattern = branch_pattern(tree)
-        square, by_p = (pattern.rows_v, pattern.columns_v), (pattern.rows_q, pattern.columns_q)
-        gives = {"value": None, "by p": by_p, "by v": square, "with a": None, "with a by p": by_p}
-        gives |= {"with a by v": square, "with a by a": square}
-        if n_loads:
-            rows, starts = load_pattern(tree, loads.velocities, loads.bodies)
-            columns = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-            gives["by applied"] = gives["with a by applied"] = (rows, columns)
-        found["force"] = NativeFunction(f"{_RECIPES}:residual", data, gives, applied=loads.function)
-        found["mass"] = NativeFunction(f"{_RECIPES}:mass", data, {"value": square}, reads=("p",))
-    if np.isin(tree.kind, (SPHERICAL, FREE)).any():
-        gives = {"value": rate_pattern(tree), "first": None, "rate": None, "rate by p": rate_by_p_pattern(tree)}
-        found["kinematics"] = NativeFunction(f"{_RECIPES}:kinematics", data, gives, reads=("p",))
+    found = tree_functions(
+        tree,
+        "explicit" if explicit else "residual",
+        applied=loads.function,
+        applied_velocities=loads.velocities,
+        applied_bodies=loads.bodies,
+    )
+    del found["holonomic"]
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.checks import shown
+from dalembert.checks import NoNumber, flag, shown
 from dalembert.errors import ModelError
 from dalembert.multibody import elements
 from dalembert.multibody.parts import Body, Frame, Joint
@@ -24,34 +24,45 @@ class Loading:
     def coupling(self, name: str, joint: Joint | str, other: Joint | str, ratio: Any = 1.0, offset: Any = 0.0):
         """Let the coordinate of a joint be `ratio` times that of another one, plus `offset`."""
         where = f"coupling '{self._new('coupling', name)}'"
+        return self._couple(
+            where, name, joint, other, (number(where, "ratio", ratio), 1.0), number(where, "offset", offset)
+        )
+
+    def _couple(self, where: str, name: str, joint: Any, other: Any, ratio: tuple[Number, Number], offset: Number):
         one, two = self._my_joint(where, joint), self._my_joint(where, other)
         if one is two:
             raise ModelError(f"{where}: couples joint '{one.name}' with itself")
-        one.counted = one.counted or one.kind.name in ("revolute", "screw")
-        two.counted = two.counted or two.kind.name in ("revolute", "screw")
-        return self._element(
-            elements.Coupling(name, one, two, number(where, "ratio", ratio), number(where, "offset", offset))
-        )
+        coupling = self._element(elements.Coupling(name, one, two, *ratio, offset))
+        for joint in (one, two):
+            joint.counted = joint.counted or joint.kind.name in ("revolute", "screw")
+        return coupling
 
     def gear(
         self, name: str, joint: Joint | str, other: Joint | str, teeth: Any, other_teeth: Any, inner: bool = False
     ):
         """Two wheels in mesh: joint · teeth = −other · other_teeth, or plus with `inner` teeth."""
-        where = f"gear '{name}'"
-        one, two = (
-            value_of(number(where, what, n, above=0.0)) for what, n in (("teeth", teeth), ("other_teeth", other_teeth))
-        )
-        return self.coupling(name, joint, other, ratio=(1.0 if inner else -1.0) * two / one)
+        where = f"gear '{self._new('gear', name)}'"
+        mine, others = number(where, "teeth", teeth, above=0.0), number(where, "other_teeth", other_teeth, above=0.0)
+        reverses = not _flag(where, "inner", inner)
+        gear = self._couple(where, name, joint, other, (others, mine), 0.0)
+        gear.reverses = reverses
+        return gear
 
     def rack(self, name: str, slider: Joint | str, wheel: Joint | str, radius: Any):
         """A rack moved by a pinion: the slider's distance is `radius` times the angle of the wheel."""
-        return self.coupling(name, slider, wheel, ratio=number(f"rack '{name}'", "radius", radius))
+        where = f"rack '{self._new('rack', name)}'"
+        return self._couple(where, name, slider, wheel, (number(where, "radius", radius), 1.0), 0.0)
 
     # -- forces ----------------------------------------------------------------------------------------------------
 
     def _element(self, element: elements.Element) -> elements.Element:
+        where = f"{type(element).__name__.lower()} '{element.name}'"
+        for value in vars(element).values():
+            self._my_parameters(where, *(value if isinstance(value, tuple) else (value,)))
+            if isinstance(value, Frame):
+                self._my_parameters(where, *value.at)
         self.elements.append(element)
-        self._names[element.name] = f"{type(element).__name__.lower()} '{element.name}'"
+        self._names[element.name] = where
         return element
 
     def _frame(self, where: str, which: str, part: Any) -> Frame:
@@ -81,10 +92,11 @@ class Loading:
         """A spring and damper in a joint of one freedom; numbers, or functions of deflection and of rate."""
         where = f"torsion '{self._new('torsion', name)}'"
         joint = self._my_joint(where, joint)
-        joint.counted = joint.counted or joint.kind.name in ("revolute", "screw")
         k = stiffness if callable(stiffness) else number(where, "stiffness", stiffness)
         d = damping if callable(damping) else number(where, "damping", damping, least=0.0)
-        return self._element(elements.Torsion(name, joint, k, d, number(where, "rest", rest)))
+        torsion = self._element(elements.Torsion(name, joint, k, d, number(where, "rest", rest)))
+        joint.counted = joint.counted or joint.kind.name in ("revolute", "screw")
+        return torsion
 
     def bushing(
         self,
@@ -102,6 +114,8 @@ class Loading:
         """
         where = f"bushing '{self._new('bushing', name)}'"
         a, b = self._frame(where, "first", first), self._frame(where, "second", second)
+        if a.body is b.body:
+            raise ModelError(f"{where}: both ends are on '{a.body.name}', where it does nothing")
         given = (
             ("stiffness", stiffness),
             ("rotational", rotational),
@@ -143,7 +157,8 @@ class Loading:
             if not (callable(dynamics) and callable(force)):
                 raise ModelError(f"{where}: states= need dynamics= and force=, two functions of s")
             states = {
-                name_of(f"{where}, state", k): value_of(number(where, f"states['{k}']", v)) for k, v in states.items()
+                name_of(f"{where}, state", k): value_of(number(where, f"states[{shown(k)}]", v))
+                for k, v in states.items()
             }
         if time_constant is not None:
             time_constant = number(where, "time_constant", time_constant, above=0.0)
@@ -191,7 +206,7 @@ class Loading:
             torque = (
                 (0.0, 0.0, number(where, "torque", torque)) if self.planar else vector(where, "torque", torque, False)
             )
-        return self._element(elements.Force(name, at, force, torque, bool(local)))
+        return self._element(elements.Force(name, at, force, torque, _flag(where, "local", local)))
 
     def drag(self, name: str, frame: Body | Frame, coefficient: Any, *, linear: Any = 0.0, wind: Any = None):
         """Resistance of the air: −(coefficient |v| + linear) v at a frame, with v relative to the wind.
@@ -200,9 +215,18 @@ class Loading:
         """
         where = f"drag '{self._new('drag', name)}'"
         at = self._frame(where, "frame", frame)
+        if at.body.is_ground:
+            raise ModelError(f"{where}: acts on the ground, where it does nothing")
         blowing = (0.0, 0.0, 0.0) if wind is None else vector(where, "wind", wind, self.planar)
         c, d = number(where, "coefficient", coefficient, least=0.0), number(where, "linear", linear, least=0.0)
         return self._element(elements.Drag(name, at, c, d, blowing))
+
+
+def _flag(where: str, what: str, value: Any) -> bool:
+    try:
+        return flag(value)
+    except NoNumber:
+        raise ModelError(f"{where}: {what}={shown(value)} must be True or False") from None
 
 
 def _three(where: str, what: str, value: Any) -> tuple[Number, Number, Number]:

@@ -18,9 +18,11 @@ from dalembert.multibody.algebra import Matrix, Scalar, Vector
 from dalembert.multibody.closure import closure, driven, reaction
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.scene import Scene, Symbols
+from dalembert.multibody.untraced import WithPython
 
 if TYPE_CHECKING:
     from dalembert.multibody.equations import Expressions
+    from dalembert.multibody.redundancy import Selection
     from dalembert.multibody.system import Multibody
 
 #: of bodies and of frames that were given a name
@@ -50,19 +52,25 @@ OF_SYSTEMS = {
 class Observer:
     """Makes expressions of results when they are asked for. It travels as the description that it belongs to."""
 
-    def __init__(self, system: Multibody, own: set[int] | None, parts: Expressions | None = None):
-        self.system, self.own = system, own
+    def __init__(
+        self,
+        system: Multibody,
+        own: set[int] | None,
+        parts: Expressions | None = None,
+        chosen: Selection | None = None,
+    ):
+        self.system, self.own, self.chosen = system, own, chosen
         if parts is not None:
             self.__dict__["parts"] = parts
 
     def __reduce__(self) -> tuple:
-        return Observer, (self.system, self.own)
+        return Observer, (self.system, self.own, None, self.chosen)
 
     @computed
     def parts(self) -> Expressions:
         from dalembert.multibody.equations import expressions
 
-        return expressions(self.system, self.own)
+        return expressions(self.system, self.own, None if self.chosen is None else self.chosen.axes)
 
     @property
     def scene(self) -> Scene:
@@ -100,10 +108,18 @@ class Observer:
             lines["drive_force"] = "torque, or force, of the drive"
         return lines
 
+    @computed
+    def _not_unique(self) -> dict[str, tuple[str, ...]]:
+        """Of joints in which redundant constraints act: forces and torques that cannot be told."""
+        return self.system.redundancy().not_unique
+
     def description(self, name: str) -> str | None:
         """A line about a result; None if there is none of this name, or if it is a variable of the model."""
         head, _, part = name.partition(".")
         line = OF_SYSTEMS.get(name) or self._lines(head).get(part)
+        if part in OF_JOINTS and self.chosen is not None and self.chosen.dependent:
+            open_ = [what.removeprefix(f"{part} ") for what in self._not_unique.get(head, ()) if what.startswith(part)]
+            line = f"{line}; not unique in {', '.join(open_)}: the smallest one" if open_ and line else line
         if line is None and name in self.scene.reports:
             line = self.scene.reports[name][1]
         return None if line is None or name in self._variables else line
@@ -119,15 +135,19 @@ class Observer:
 
     def __call__(self, name: str) -> Callable[[Namespace], Any]:
         """The result as a function of a model's namespace."""
+        return self._function(*self.value(name))
+
+    def value(self, name: str) -> tuple[Any, int]:
+        """The result as an expression in symbols of the description: scalar, vector or matrix, and its width."""
         head, _, part = name.partition(".")
         if name in self.scene.reports:
-            return self._function(self.scene.reports[name][0], width=self._width)
+            return self.scene.reports[name][0], self._width
         if name in OF_SYSTEMS:
-            return self._function(getattr(self, f"_{head}_{part}")(), width=self._width)
+            return getattr(self, f"_{head}_{part}")(), self._width
         joint = self._joints.get(head)
         if joint is not None:
-            return self._function(self._of_joint(joint, part), width=1 if self._flat(part) else self._width)
-        return self._function(self._of_frame(head, part), width=self._width)
+            return self._of_joint(joint, part), 1 if self._flat(part) else self._width
+        return self._of_frame(head, part), self._width
 
     @property
     def _width(self) -> int:
@@ -140,8 +160,18 @@ class Observer:
     # -- symbols and functions -------------------------------------------------------------------------------------
 
     @computed
+    def model_lam(self) -> ca.SX:
+        """Multipliers of the model, which may have left out redundant constraints."""
+        return ca.SX.sym("lam", len(self.parts.rows if self.chosen is None else self.chosen.kept))
+
+    @computed
     def lam(self) -> ca.SX:
-        return ca.SX.sym("lam", len(self.parts.rows))
+        """Multipliers of all constraints."""
+        if self.chosen is None or not self.chosen.dependent:
+            return self.model_lam
+        from dalembert.multibody.redundancy import all_multipliers
+
+        return all_multipliers(self, self.chosen, self.model_lam)
 
     def _function(self, value: Any, width: int) -> Callable[[Namespace], Any]:
         """A function of the namespace that returns a scalar, a vector, or a matrix."""
@@ -153,7 +183,7 @@ class Observer:
             expression, shape = ca.SX(value[2]), "scalar"
         else:
             expression, shape = ca.densify(ca.vertcat(*value[:width])), "vector"
-        inner = transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.lam)
+        inner = transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.model_lam)
         if shape == "matrix":
             from dalembert.model.expression import matrix
 
@@ -363,6 +393,9 @@ def transplant(symbols: Symbols, expression: ca.SX, **more: ca.SX) -> Callable[[
     used = {
         name: symbol for name, symbol in own.items() if symbol.numel() and ca.depends_on(ca.densify(expression), symbol)
     }
+    inside = [one for one in symbols.untraced if ca.depends_on(ca.densify(expression), one.symbol)]
+    if inside:
+        return WithPython(own, expression, inside)
     function = ca.Function("f", list(used.values()), [expression])
 
     def evaluate(s: Namespace) -> Any:

@@ -128,6 +128,7 @@ def load_pattern(
     Loads are forces along some velocities, then wrenches on some bodies, six numbers each.
     """
     parents, _ = dof_parents(topology)
+    entries = len(velocities)
     last = topology.v_at + VELOCITIES[topology.kind] - 1
     rows, counts = [np.array(velocities, np.int64).reshape(-1)], [np.ones(len(velocities), np.int64)]
     for body in bodies:
@@ -135,6 +136,12 @@ def load_pattern(
         while j >= 0:
             way.append(j)
             j = int(parents[j])
+        entries += 6 * len(way)
+        if entries > MOST_ENTRIES:
+            raise ModelError(
+                f"wrenches on {len(bodies)} bodies act on more than {MOST_ENTRIES} entries of the derivative: take the "
+                "explicit formalism, which needs none, or absolute coordinates"
+            )
         rows += [np.array(way)] * 6
         counts.append(np.full(6, len(way)))
     return np.concatenate(rows), np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
@@ -182,3 +189,93 @@ def rate_by_p_pattern(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     first = first[(topology.kind == SPHERICAL) | (topology.kind == FREE)]
     row, column = np.divmod(np.arange(16), 4)
     return (first[:, None] + row).ravel(), (first[:, None] + column).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class LoopPattern:
+    """Paths of loops, and where Jacobians of closures have entries, in the order in which kernels write them.
+
+    The path of loop l leads from the last body that both sides share (`shared`, −1: the ground) to its first body,
+    ``path[starts[2 l] : starts[2 l + 1]]``, and to its second, up to ``starts[2 l + 2]``.
+    """
+
+    path: np.ndarray
+    starts: np.ndarray
+    shared: np.ndarray
+    first_equation: np.ndarray
+    first_p: np.ndarray
+    first_v: np.ndarray
+    by_p: tuple[np.ndarray, np.ndarray]
+    by_v: tuple[np.ndarray, np.ndarray]
+
+
+def loop_pattern(topology: Topology) -> LoopPattern:
+    """Paths and patterns of the loops of a tree."""
+    path, starts, shared = [], [0], []
+    for a, b in topology.loop_bodies.tolist():
+        sides: list[list[int]] = [[], []]
+        while a != b:  # parents have smaller numbers
+            if a > b:
+                sides[0].append(a)
+                a = int(topology.parent[a])
+            else:
+                sides[1].append(b)
+                b = int(topology.parent[b])
+        for side in sides:
+            path.extend(reversed(side))
+            starts.append(len(path))
+        shared.append(a)
+    counts = np.array([int(kind).bit_count() for kind in topology.loop_kind], np.int64)
+    equations = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    found = {}
+    for name, at, sizes in (("p", topology.q_at, COORDINATES), ("v", topology.v_at, VELOCITIES)):
+        rows, columns, firsts, total = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [], 0
+        for l, count in enumerate(counts):
+            bodies = np.array(path[starts[2 * l] : starts[2 * l + 2]], np.int64)
+            size = sizes[topology.kind[bodies]]
+            own = np.repeat(at[bodies], size) + np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+            firsts.append(total)
+            total += len(own) * int(count)
+            columns.append(np.tile(own, count))
+            rows.append(np.repeat(equations[l] + np.arange(count), len(own)))
+        found[name] = (np.concatenate(rows), np.concatenate(columns)), np.array(firsts, np.int64)
+    return LoopPattern(
+        path=np.array(path, np.int64), starts=np.array(starts, np.int64), shared=np.array(shared, np.int64),
+        first_equation=equations[:-1], by_p=found["p"][0], first_p=found["p"][1], by_v=found["v"][0],
+        first_v=found["v"][1],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TurningJoints:
+    """Joints with Euler parameters: their first e and ω, and patterns of derivatives of Z(p) and of (dZ/dt) v.
+
+    `entries_by_p` has a row for each entry of Z (`rate_pattern`).
+    """
+
+    first_q: np.ndarray
+    first_v: np.ndarray
+    entries_by_p: tuple[np.ndarray, np.ndarray]
+    diagonal: tuple[np.ndarray, np.ndarray]
+    by_v: tuple[np.ndarray, np.ndarray]
+
+
+#: the e that each entry of E(e)/2 holds, row by row
+EULER_ENTRIES = np.array([1, 2, 3, 0, 3, 2, 3, 0, 1, 2, 1, 0])
+
+
+def turning_joints(topology: Topology) -> TurningJoints:
+    free, turning = topology.kind == FREE, (topology.kind == SPHERICAL) | (topology.kind == FREE)
+    q, v = (topology.q_at + 3 * free)[turning], (topology.v_at + 3 * free)[turning]
+    sliding = np.where(free, 3, np.where(turning, 0, 1))
+    ends = np.cumsum(sliding + 12 * turning)[turning]
+    entries = (ends[:, None] - 12 + np.arange(12)).ravel()
+    four = (q[:, None] + np.arange(4)).ravel()
+    row, column = np.divmod(np.arange(12), 3)
+    return TurningJoints(
+        q,
+        v,
+        (entries, (q[:, None] + EULER_ENTRIES).ravel()),
+        (four, four),
+        ((q[:, None] + row).ravel(), (v[:, None] + column).ravel()),
+    )

@@ -18,6 +18,8 @@ _LETTERS = {
 }  # fmt: skip
 #: how far a rotation matrix may be from orthogonal; it is then made so
 ORTHOGONAL = 1e-6
+#: in radians: beyond it hardly a digit is left of where an angle ends
+LARGEST_ANGLE = 1e12
 
 
 class Parameter:
@@ -66,14 +68,16 @@ def vector(where: str, what: str, value: Any, planar: bool) -> tuple[Number, Num
                 break
         else:
             return (*value, 0.0) if planar else value
-    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+    array = isinstance(value, np.ndarray)
+    if isinstance(value, str) or not (isinstance(value, Sequence) or (array and value.ndim == 1)):
         raise ModelError(f"{where}: {what}={shown(value)} must be a vector of {length} numbers")
-    entries = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
-    if len(entries) != length:
+    if len(value) != length:
         raise ModelError(
-            f"{where}: {what}={shown(value)} has {len(entries)} components; "
+            f"{where}: {what}={shown(value)} has {len(value)} components; "
             f"vectors of a {'planar' if planar else 'spatial'} system have {length}"
         )
+    entries = [value[k] for k in range(length)] if array and np.ma.isMaskedArray(value) else value
+    entries = entries.tolist() if isinstance(entries, np.ndarray) else entries
     checked = tuple(
         x if type(x) is float and math.isfinite(x) else number(where, f"{what}[{k}]", x) for k, x in enumerate(entries)
     )
@@ -113,6 +117,8 @@ def rotation(where: str, what: str, value: Any, planar: bool) -> np.ndarray | No
         raise ModelError(f"{where}: {what}={shown(value)} {reason}") from None
     if not np.isfinite(entries).all():
         raise ModelError(f"{where}: {what}={shown(value)} must be finite")
+    if entries.shape != (3, 3) and entries.size and np.abs(entries).max() > LARGEST_ANGLE:
+        raise ModelError(f"{where}: {what}={shown(value)} is too large for an angle in radians")
     if planar:
         if entries.ndim:
             raise ModelError(f"{where}: {what}={shown(value)} must be one angle, in radians, in a planar system")

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.checks import said, words
+from dalembert.errors import ModelError, UntraceableError
+from dalembert.kept import computed
 from dalembert.model.expression import scalar, to_sx, vector
 from dalembert.model.functions import describe
-from dalembert.model.namespace import Namespace
+from dalembert.model.namespace import Namespace, UnknownName
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import ZERO, Matrix, Scalar, Vector
-from dalembert.multibody.motion import Tree, entries, entry, matrix
+from dalembert.multibody.motion import Tree, Twist, entries, entry, matrix
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.skeleton import Skeleton
+from dalembert.multibody.untraced import Untraced, wrong_count
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Symbols:
     input_rates: dict[str, ca.SX]
     parameters: dict[str, ca.SX]
     states: tuple[str, ...]  # names of r
+    untraced: list[Untraced] = field(default_factory=list)  # functions whose values are symbols, too
 
     @property
     def everything(self) -> list[ca.SX]:
@@ -53,18 +58,18 @@ class Motion:
     v: Vector
     w: Vector
     link: int
+    mounted: float = 0.0  # planar systems: the part of the angle that the frame has on its link
 
 
 class Scene:
     """The tree with velocities, and the forces that elements put in."""
 
-    def __init__(self, bones: Skeleton, symbols: Symbols):
+    def __init__(self, bones: Skeleton, symbols: Symbols, closing_axes: Mapping[int, str] | None = None):
         self.bones, self.symbols = bones, symbols
         self.system = bones.system
         self.planar = bones.system.planar
-        self.q, self.v = symbols.p.elements(), symbols.v.elements()
-        self.tree = Tree(bones, self.q)
-        self.twists = self.tree.velocities(self.v)
+        #: of joints whose points are held together in axes of the "first" or "second" body, not of the world
+        self.closing_axes: Mapping[int, str] = closing_axes or {}
         self.forces: dict[int, list[tuple[Vector, Vector]]] = {}
         self.joint_forces: list[Scalar] = [0.0] * bones.n_v
         self.potential: Scalar = 0.0  # of elements
@@ -75,6 +80,22 @@ class Scene:
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
+    @computed
+    def q(self) -> list[ca.SX]:
+        return self.symbols.p.elements()
+
+    @computed
+    def v(self) -> list[ca.SX]:
+        return self.symbols.v.elements()
+
+    @computed
+    def tree(self) -> Tree:
+        return Tree(self.bones, self.q)
+
+    @computed
+    def twists(self) -> Sequence[Twist]:
+        return self.tree.velocities(self.v)
+
     def motion(self, frame: Frame) -> Motion:
         """Where a frame is and how it moves."""
         known = self._motions.get(id(frame))
@@ -82,16 +103,16 @@ class Scene:
             return known[1]
         number, R, x = self.bones.placement(frame)
         turned, at = matrix(R), entries(x)
+        mounted = float(np.arctan2(R[1, 0], R[0, 0])) if self.planar else 0.0
         if number < 0:
-            angle = float(np.arctan2(R[1, 0], R[0, 0])) if self.planar else 0.0
-            motion = Motion(at, turned, angle, ZERO, ZERO, -1)
+            motion = Motion(at, turned, mounted, ZERO, ZERO, -1, mounted)
         else:
             link, twist = self.tree.links[number], self.twists[number]
             arm = al.turn(link.R, at)
             w = self.tree.out(number, twist.w)
             v = al.add(self.tree.out(number, twist.v), al.cross(w, arm))
-            angle = al.plus(link.angle, float(np.arctan2(R[1, 0], R[0, 0]))) if self.planar else 0.0
-            motion = Motion(al.add(link.x, arm), al.product(link.R, turned), angle, v, w, number)
+            angle = al.plus(link.angle, mounted) if self.planar else 0.0
+            motion = Motion(al.add(link.x, arm), al.product(link.R, turned), angle, v, w, number, mounted)
         self._motions[id(frame)] = (frame, motion)  # the frame is kept: its id must not be given to another
         return motion
 
@@ -109,7 +130,10 @@ class Scene:
         A, B = self.motion(joint.first), self.motion(joint.second)
         if joint.kind.name in ("revolute", "rolling disc", "screw", "pin in slot", "cylindrical"):
             if self.planar:
-                return al.minus(B.angle, A.angle)
+                return relative_angle(A, B)
+            pitch = self.value(joint.pitch)
+            if joint.kind.name == "screw" and (type(pitch) is ca.SX or pitch != 0.0):
+                return al.dot(al.turn(A.R, joint.axis), al.subtract(B.x, A.x)) / pitch
             one, two = perpendicular(joint.axis)
             x = al.turn(B.R, one)
             return ca.atan2(al.dot(al.turn(A.R, two), x), al.dot(al.turn(A.R, one), x))
@@ -208,18 +232,36 @@ class Scene:
 
     def call(self, where: str, function: Any, count: int, motion: Motion | None = None, more: Any = None) -> Vector:
         """Values of a user's function, as many as expected."""
-        value, _ = to_sx(function(self.namespace(motion, more)))
+        namespace = self.namespace(motion, more)
+        return self._traced(
+            where, function, count, namespace, lookup=namespace._lookup, names=frozenset(namespace._names)
+        )
+
+    def apply(self, where: str, function: Any, argument: Scalar) -> Scalar:
+        """A user's function of one number."""
+        argument = ca.SX(argument)
+        return self._traced(where, function, 1, scalar(argument), argument=argument)[0]
+
+    def _traced(self, where: str, function: Any, count: int, given: Any, **reads: Any) -> Vector:
+        try:
+            value, _ = to_sx(function(given))
+        except UnknownName as unknown:
+            raise ModelError(f"{where}: {describe('function', function)}: {unknown}") from None
+        except Exception as error:  # with numbers it may work; if not, the model says so
+            reason = words(error).splitlines()[0] if isinstance(error, UntraceableError) else said(error)
+            symbol = ca.SX.sym(f"value of {where}", count)
+            self.symbols.untraced.append(Untraced(where, function, reason, symbol, **reads))
+            return tuple(symbol.elements())
         found = value.elements()
         if len(found) != count:
-            raise ModelError(
-                f"{where}: {describe('function', function)} returned {len(found)} values; {count} are needed"
-            )
+            raise ModelError(wrong_count(where, function, len(found), count))
         return tuple(found)
 
-    def apply(self, function: Any, argument: Scalar) -> Scalar:
-        """A user's function of one number."""
-        value, _ = to_sx(function(scalar(ca.SX(argument))))
-        return value
+
+def relative_angle(A: Motion, B: Motion) -> Scalar:
+    """Of B in A, in a planar system. Frames that are mounted at 3 and −3 differ by 2π − 6 and not by −6."""
+    turns = round((B.mounted - A.mounted) / (2 * math.pi))
+    return al.minus(al.minus(B.angle, A.angle), 2 * math.pi * turns)
 
 
 def perpendicular(axis: Sequence[float]) -> tuple[Vector, Vector]:

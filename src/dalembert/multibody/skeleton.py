@@ -376,21 +376,21 @@ def _masses(
     mass[at[alone]], com[at[alone]], inertia[at[alone]] = m[alone], c[alone], J[alone]
     several = np.flatnonzero(moving & ~alone)
     several = several[np.argsort(at[several], kind="stable")]
-    for on in np.split(several, np.flatnonzero(np.diff(at[several])) + 1) if len(several) else ():
-        link = at[on[0]]
-        mass[link], com[link], inertia[link] = _together(m[on], c[on], J[on])
+    if len(several):
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(at[several])) + 1])
+        links = at[several[starts]]
+        mass[links], com[links], inertia[links] = _together(m[several], c[several], J[several], starts)
     return mass, com, inertia
 
 
-def _together(m: np.ndarray, c: np.ndarray, J: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-    total = sum(m)
-    if not (type(total) is float or isinstance(total, np.floating)) or total > 0:
-        centre = sum(m[i] * c[i] for i in range(len(m))) / total
-    else:
-        centre = np.zeros(3)
-    inertia = sum(J[i] + _steiner(m[i], c[i] - centre) for i in range(len(m)))
-    return total, centre, inertia
-
-
-def _steiner(m: Any, d: np.ndarray) -> np.ndarray:
-    return m * ((d @ d) * np.eye(3) - np.outer(d, d))
+def _together(m: np.ndarray, c: np.ndarray, J: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Mass, centre and inertia of groups of bodies, of which each begins at one of `starts`."""
+    total = np.add.reduceat(m, starts)
+    some = np.array([x != 0.0 if isinstance(x, float) else True for x in total])
+    divisor = total.copy()
+    divisor[~some] = 1.0  # without mass the centre is at the origin
+    centre = np.add.reduceat(m[:, None] * c, starts, axis=0) / divisor[:, None]
+    d = c - np.repeat(centre, np.diff([*starts, len(m)]), axis=0)
+    squares = (d * d).sum(axis=1)
+    moved = squares[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :]
+    return total, centre, np.add.reduceat(J + m[:, None, None] * moved, starts, axis=0)

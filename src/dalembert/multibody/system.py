@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError
+from dalembert.multibody.analysing import Analysing
 from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
 from dalembert.multibody.parts import Body, Frame, placed
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ROUNDED = 1e-9
 
 
-class Multibody(Joining, Loading):
+class Multibody(Joining, Loading, Analysing):
     """Bodies, joints and forces, from which equations of motion follow in several sets of coordinates.
 
     Parameters
@@ -115,6 +116,7 @@ class Multibody(Joining, Loading):
         mass = number(where, "mass", mass, least=0.0)
         centre = (0.0, 0.0, 0.0) if com is None else vector(where, "com", com, self.planar)
         moments = _inertia(where, inertia, self.planar)
+        self._my_parameters(where, mass, *centre, *moments)
         body = Body(self, len(self.bodies), name, mass, centre, moments, shape)
         if position is not None:
             body.position = values_of(vector(where, "position", position, self.planar))
@@ -145,13 +147,13 @@ class Multibody(Joining, Loading):
 
         >>> import dalembert as da
         >>> mb = da.Multibody(planar=True)
-        >>> bob = mb.body("bob", mass=mb.parameter("m", 2.0), position=(1, 0))
+        >>> bob = mb.body("bob", mass=mb.parameter("m", 2.0), inertia=0.1, position=(1, 0))
         >>> mb.equations("joint").parameters
         {'m': 2.0}
         """
         name = self._new("parameter", name)
-        self._names[name] = f"parameter '{name}'"
         self.parameters[name] = Parameter(name, value_of(number(f"parameter '{name}'", "value", value)))
+        self._names[name] = f"parameter '{name}'"
         return self.parameters[name]
 
     def input(self, name: str, function: Any) -> str:
@@ -178,6 +180,9 @@ class Multibody(Joining, Loading):
         *,
         formalism: str = "auto",
         absolute: Sequence[str] | None = None,
+        known: Mapping[str, Any] | bool | None = None,
+        redundant: str = "drop",
+        invariant: str | None = None,
     ) -> EquationsOfMotion:
         """The equations of motion.
 
@@ -193,10 +198,19 @@ class Multibody(Joining, Loading):
             bodies; for systems without loops.
         absolute : sequence of names, optional
             For mixed coordinates.
+        known : mapping of str to values, or False
+            What is known of the start, see `assemble`: the model has the assembled positions and velocities as its
+            start values. False leaves that out.
+        redundant : {"drop", "keep"}
+            What becomes of constraints that others imply wherever the system moves, see `redundancy`. Only `Geoms`
+            with `algebraic="svd"` integrates models that keep them.
+        invariant : "energy", optional
+            Lets the total energy be an invariant, which `Geoms` and `Odassl` keep; for systems without damping and
+            drives. Its value at the start is the parameter "energy.start" of the model.
         """
         from dalembert.multibody.equations import equations
 
-        return equations(self, coordinates, formalism, absolute)
+        return equations(self, coordinates, formalism, absolute, known, redundant, invariant)
 
     @classmethod
     def from_urdf(
@@ -245,7 +259,7 @@ def _inertia(where: str, given: Any, planar: bool) -> tuple[Number, ...]:
         a, b, c = given  # the usual case, of which large systems have many
         if 0 <= a <= b + c and 0 <= b <= a + c and 0 <= c <= a + b and a + b + c < math.inf:
             return (a, 0.0, 0.0, b, 0.0, c)
-    if isinstance(given, Sequence) and any(isinstance(x, Parameter) for x in given):
+    if isinstance(given, tuple | list) and len(given) == 3 and any(isinstance(x, Parameter) for x in given):
         a, b, c = vector(where, "inertia", given, False)
         _check_moments(where, sorted(values_of((a, b, c))))
         return (a, 0.0, 0.0, b, 0.0, c)

@@ -141,7 +141,11 @@ class Topology:
         return sum(int(kind).bit_count() for kind in self.loop_kind)
 
     def check(self) -> None:
-        """Raise ModelError with every fault that was found: order of parents, places, frames, masses, loops."""
+        """Raise ModelError with every fault that was found: order of parents, places, frames, masses, loops.
+
+        Whether an inertia is possible is not asked here: robots are described with impossible ones, and move as long
+        as no joint is without inertia.
+        """
         faults: list[str] = []
 
         def report(wrong: np.ndarray, text: str) -> None:
@@ -159,7 +163,6 @@ class Topology:
         skew = (np.abs(gram - np.eye(3)).max(axis=(1, 2), initial=0.0) > 1e-9) | (volume < 0)
         report(skew, "'rotation' is no right-handed rotation")
         report(self.mass < 0, "its body has a negative mass")
-        report(self.inertia[:, [0, 3, 5]].min(axis=1, initial=np.inf) < 0, "its body has a negative moment of inertia")
         for name, at, sizes in (("q_at", self.q_at, COORDINATES), ("v_at", self.v_at, VELOCITIES)):
             order = np.argsort(at, kind="stable")
             ends = np.cumsum(sizes[self.kind][order])

@@ -2,7 +2,8 @@
 
 Every function returns a `Problem`; `catalogue()` lists by name those that every method should solve,
 `catalogue_large()` those with many bodies or long time spans, `catalogue_singular()` those with redundant constraints
-or singular positions, `catalogue_quasi_linear()` those that are not equations of motion.
+or singular positions, `catalogue_quasi_linear()` those that are not equations of motion, `catalogue_multibody()` those
+described by bodies and joints.
 
 >>> from dalembert import problems
 >>> problems.catalogue()["pendulum"]().title
@@ -15,6 +16,19 @@ from collections.abc import Callable
 
 from .andrews import andrews
 from .ball_in_ellipse import ball_in_ellipse
+from .bodies import (
+    BodiesProblem,
+    andrews_from_bodies,
+    bricard_from_bodies,
+    chain_of_bodies,
+    chain_system,
+    four_bars_from_bodies,
+    pendulum_from_bodies,
+    six_axis_robot,
+    spatial_slider_crank,
+    stewart_platform,
+    truck_from_bodies,
+)
 from .bricard import bricard, bricard_point
 from .cable_drum import cable_drum
 from .car_axis import car_axis
@@ -40,22 +54,29 @@ from .truck11 import truck11
 __all__ = [
     "INSULATOR_CHAIN_TURN",
     "ROCKING_BLOCK_FLAT",
+    "BodiesProblem",
     "Problem",
     "Reference",
     "andrews",
+    "andrews_from_bodies",
     "ball_in_ellipse",
     "bricard",
+    "bricard_from_bodies",
     "bricard_point",
     "cable_drum",
     "car_axis",
     "catalogue",
     "catalogue_large",
+    "catalogue_multibody",
     "catalogue_quasi_linear",
     "catalogue_singular",
+    "chain_of_bodies",
+    "chain_system",
     "fekete",
     "four_bar_chain",
     "four_bar_linkage",
     "four_bar_singular_times",
+    "four_bars_from_bodies",
     "heavy_top",
     "iftomm_pendulum",
     "insulator_chain",
@@ -64,14 +85,19 @@ __all__ = [
     "passenger_car",
     "pendulum",
     "pendulum_chain",
+    "pendulum_from_bodies",
     "railway_carriage",
     "rocking_block",
     "rolling_disc",
+    "six_axis_robot",
     "sleigh",
     "slider_crank",
+    "spatial_slider_crank",
+    "stewart_platform",
     "transistor_amplifier",
     "truck",
     "truck11",
+    "truck_from_bodies",
 ]
 
 _PROBLEMS: tuple[Callable[..., Problem], ...] = (
@@ -101,6 +127,19 @@ _QUASI_LINEAR: tuple[Callable[..., Problem], ...] = (transistor_amplifier,)
 _SINGULAR: tuple[Callable[..., Problem], ...] = (four_bar_chain, bricard)
 
 
+_BODIES: tuple[Callable[..., BodiesProblem], ...] = (
+    andrews_from_bodies,
+    truck_from_bodies,
+    six_axis_robot,
+    spatial_slider_crank,
+    stewart_platform,
+    chain_of_bodies,
+    pendulum_from_bodies,
+    four_bars_from_bodies,
+    bricard_from_bodies,
+)
+
+
 def catalogue() -> dict[str, Callable[..., Problem]]:
     """All problems whose constraints are independent: name to the function that makes the problem."""
     return {function.__name__: function for function in _PROBLEMS}
@@ -117,6 +156,11 @@ def catalogue_large() -> dict[str, Callable[..., Problem]]:
 def catalogue_quasi_linear() -> dict[str, Callable[..., Problem]]:
     """Problems whose model is a `QuasiLinearDAE`: values in x, neither positions nor formulations."""
     return {function.__name__: function for function in _QUASI_LINEAR}
+
+
+def catalogue_multibody() -> dict[str, Callable[..., BodiesProblem]]:
+    """Problems described by bodies and joints; their functions take `coordinates`, "joint", "absolute" or "mixed"."""
+    return {function.__name__: function for function in _BODIES}
 
 
 def catalogue_singular() -> dict[str, Callable[..., Problem]]:

@@ -61,7 +61,7 @@ from dalembert.recursions.rows import (
 from dalembert.recursions.solve3 import factor3, solve3
 from dalembert.recursions.words import formula, put, real, skip, sweep, whole
 
-#: an articulated inertia along a joint that is smaller than this part of that in space consists of rounding errors
+#: an articulated inertia along a joint that is smaller than this part of what it was made of is a rounding error
 WEAK = 1e-14
 
 ZERO3 = (0.0, 0.0, 0.0)
@@ -166,6 +166,27 @@ def one_less(I, H, M, n, f, s):
 
 
 @formula
+def diagonal(S):
+    return S[0], S[3], S[5]
+
+
+@formula
+def made_of(E, r, turning, sliding):
+    """Terms of the inertia about and along the parent's z that a child passes on, as large as before they cancel.
+
+    A motion s of the child takes terms of size Σ s_k² A_kk. Those of large inertias across a joint do not count for a
+    small one about it, as in a long straight chain, unless they are turned into each other.
+    """
+    x, y, z = E[3] * r[0] - E[0] * r[1], E[4] * r[0] - E[1] * r[1], E[5] * r[0] - E[2] * r[1]
+    a, b, c = E[6] * E[6], E[7] * E[7], E[8] * E[8]
+    about = a * turning[0] + b * turning[1] + c * turning[2]
+    return (
+        about + x * x * sliding[0] + y * y * sliding[1] + z * z * sliding[2],
+        a * sliding[0] + b * sliding[1] + c * sliding[2],
+    )
+
+
+@formula
 def drive_of(row, q, v, tau, has_tau):
     """τ of a joint with one degree of freedom: given, of damper and of spring."""
     at = whole(row, V_AT)
@@ -179,6 +200,7 @@ def drive_of(row, q, v, tau, has_tau):
 def inertias(n, rows, work, more, sums, q, v, tau, has_tau, wrenches, has_wrenches):
     """From the leaves down: articulated inertias. Returns −1, or the joint along which there is no inertia."""
     I, H, M, n0, f0 = ZERO6, ZERO9, ZERO6, ZERO3, ZERO3  # what the body after this one passes on
+    about, along_z = 0.0, 0.0  # what inertias about and along z are made of, before terms cancel
     for j in range(n):
         i = n - 1 - j
         row, own = skip(rows, i * ROW), skip(work, i * WORK)
@@ -191,6 +213,7 @@ def inertias(n, rows, work, more, sums, q, v, tau, has_tau, wrenches, has_wrench
         if has_wrenches:
             f0 = sub(f0, load3(wrenches, 6 * i))
             n0 = sub(n0, load3(wrenches, 6 * i + 3))
+        about, along_z = about + inertia[5], along_z + mass
         I = add6(I, inertia)
         H = (H[0], H[1] - lever[2], H[2] + lever[1], H[3] + lever[2], H[4], H[5] - lever[0], H[6] - lever[1],
              H[7] + lever[0], H[8])  # fmt: skip
@@ -199,10 +222,12 @@ def inertias(n, rows, work, more, sums, q, v, tau, has_tau, wrenches, has_wrench
             total = skip(sums, whole(row, SUM) * WORK)
             I, H, M = add6(I, load6(total, 0)), add9(H, load9(total, 6)), add6(M, load6(total, 15))
             n0, f0 = add(n0, load3(total, 21)), add(f0, load3(total, 24))
+            about, along_z = about + real(total, 27), along_z + real(total, 28)
+        turning, sliding = diagonal(I), diagonal(M)
         if kind == REVOLUTE:
             rate = real(v, at)
             d = I[5]
-            if not d > WEAK * (I[0] + I[3] + I[5]):
+            if not d > WEAK * about:
                 return i
             d = 1.0 / d
             t = drive_of(row, q, v, tau, has_tau) - n0[2]
@@ -238,7 +263,7 @@ def inertias(n, rows, work, more, sums, q, v, tau, has_tau, wrenches, has_wrench
                 un = (turns * I[2] + along * H[2], turns * I[4] + along * H[5], turns * I[5] + along * H[8])
                 uf = (turns * H[6] + along * M[2], turns * H[7] + along * M[4], turns * H[8] + along * M[5])
                 d = turns * un[2] + along * uf[2]
-                if not d > WEAK * (turns * (I[0] + I[3] + I[5]) + along * along * (M[0] + M[3] + M[5])):
+                if not d > WEAK * (turns * about + along * along * along_z):
                     return i
                 d = 1.0 / d
                 t = drive_of(row, q, v, tau, has_tau) - turns * n0[2] - along * f0[2]
@@ -260,6 +285,7 @@ def inertias(n, rows, work, more, sums, q, v, tau, has_tau, wrenches, has_wrench
                 store3(wide, 0, aw)
                 store3(wide, 3, au)
                 I, H, M, n0, f0 = ZERO6, ZERO9, ZERO6, tn, tf
+                turning, sliding = ZERO3, ZERO3
             else:
                 wide = skip(more, whole(row, MORE) * WORK)
                 tn = ZERO3
@@ -282,6 +308,7 @@ def inertias(n, rows, work, more, sums, q, v, tau, has_tau, wrenches, has_wrench
         if parent >= 0:
             n0, f0 = parent_force(E, r, n0, f0)
             I, H = shifted(r, I, H, M)
+            about, along_z = made_of(E, r, turning, sliding)
         if parent != i - 1 or parent < 0:
             if parent >= 0:
                 total = skip(sums, whole(skip(rows, parent * ROW), SUM) * WORK)
@@ -290,7 +317,9 @@ def inertias(n, rows, work, more, sums, q, v, tau, has_tau, wrenches, has_wrench
                 store6(total, 15, add6(load6(total, 15), M))
                 store3(total, 21, add(load3(total, 21), n0))
                 store3(total, 24, add(load3(total, 24), f0))
-            I, H, M, n0, f0 = ZERO6, ZERO9, ZERO6, ZERO3, ZERO3
+                put(total, 27, real(total, 27) + about)
+                put(total, 28, real(total, 28) + along_z)
+            I, H, M, n0, f0, about, along_z = ZERO6, ZERO9, ZERO6, ZERO3, ZERO3, 0.0, 0.0
     return -1
 
 
@@ -360,8 +389,9 @@ def accelerations(n, rows, work, more, v, gx, gy, gz, out):
                 s = solve3(load6(wide, 0), sub(load3(wide, 15), turn(load9(wide, 6), au)))
                 store3(out, at, sub(s, aw))
                 aw = s
-        store3(own, ACCELERATION, aw)
-        store3(own, ACCELERATION + 3, au)
+        if whole(row, SUM) >= 0:  # children that are no neighbours will ask for it
+            store3(own, ACCELERATION, aw)
+            store3(own, ACCELERATION + 3, au)
 
 
 @sweep

@@ -39,12 +39,12 @@ def _differentiate(tree, start, q, v, a, has_a, sign, by_q, by_v, by_a, which):
 @sweep
 def _of_residual(x, record, has_a, sign, by_q, by_v, by_a, which):
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     start, v = skip(tree.work, slot * tree.slot_words), skip(x, tree.n_q)
     a = skip(v, tree.n_v)
     place_loads(tree, start, skip(a, tree.n_v) if has_a else a)
     _differentiate(tree, start, x, v, a, has_a, sign, by_q, by_v, by_a, which)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
 
 
 @kernel(SIGNATURE)
@@ -87,12 +87,12 @@ def force_by_v(t, x, theta, out, record):
 @sweep
 def _by_loads(x, record, sign, out):
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     start = skip(tree.work, slot * tree.slot_words)
     dofs = skip(start, tree.n * MATRIX_WORK)
     world_poses(tree.n, tree.rows, start, dofs, x)
     load_entries(tree, start, dofs, sign, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
 
 
 @kernel(SIGNATURE)
@@ -113,7 +113,7 @@ def force_by_applied(t, x, theta, out, record):
 def _of_explicit(x, record, out, which):
     """Derivative of v' by p, by v or by the loads: full columns of each tree."""
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     start, v = skip(tree.work, slot * tree.slot_words), skip(x, tree.n_q)
     a = skip(start, tree.factors_at)
     b = skip(a, tree.n_v)
@@ -143,7 +143,7 @@ def _of_explicit(x, record, out, which):
             )
             rows = tree.rows_load
         solve_columns(tree, n, trees, starts, rows, values, half, b, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
     if weak < 0:
         return 0
     tree.failed = weak

@@ -17,7 +17,10 @@ from dalembert.recursions.newton_euler import (
     motions_and_forces,
     rate_by_q,
     rate_change,
+    rate_change_by_q,
+    rate_change_by_v,
     rate_matrix,
+    rate_matrix_by_q,
 )
 from dalembert.recursions.rows import MATRIX_WORK, WORK, tree_at
 from dalembert.recursions.words import give_slot, skip, sweep, take_slot
@@ -47,11 +50,11 @@ def articulated(tree, start, q, v, out):
 def explicit(t, x, theta, out, record):
     """v' of the tree under its forces."""
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     start, v = skip(tree.work, slot * tree.slot_words), skip(x, tree.n_q)
     place_loads(tree, start, skip(v, tree.n_v))
     weak = articulated(tree, start, x, v, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
     if weak < 0:
         return 0
     tree.failed = weak
@@ -62,18 +65,18 @@ def explicit(t, x, theta, out, record):
 def _forces(x, out, record, has_a, sign):
     """`sign` times the forces that the motion takes; loads are behind a, or behind v."""
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     start, v = skip(tree.work, slot * tree.slot_words), skip(x, tree.n_q)
     a = skip(v, tree.n_v)
     applied = skip(a, tree.n_v) if has_a else a
     place_loads(tree, start, applied)
     motions_and_forces(
         tree.n, tree.rows, start, x, v, a, has_a, tree.gx, tree.gy, tree.gz, wrenches_of(tree, start),
-        tree.n_applied_bodies != 0,
+        tree.n_applied_bodies != 0, False,
     )  # fmt: skip
     joint_forces(tree.n, tree.rows, start, x, v, sign, out)
     subtract_torques(tree, applied, sign, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
 
 
 @kernel(SIGNATURE)
@@ -94,12 +97,12 @@ def force(t, x, theta, out, record):
 def mass(t, x, theta, out, record):
     """Entries of the mass matrix; x may end behind p."""
     tree = tree_at(record)
-    slot = take_slot(tree.slots)
+    slot = take_slot(tree.slots, tree.n)
     work = skip(tree.work, slot * tree.slot_words)
     dofs = skip(work, tree.n * MATRIX_WORK)
     world_poses(tree.n, tree.rows, work, dofs, x)
     mass_entries(tree.n, tree.rows, work, dofs, tree.walk_at, tree.lower, tree.upper, out)
-    give_slot(tree.slots, slot)
+    give_slot(tree.slots, slot, tree.n)
     return 0
 
 
@@ -132,4 +135,28 @@ def kinematics_rate_by_p(t, x, theta, out, record):
     """Entries of ∂(Z v)/∂p."""
     tree = tree_at(record)
     rate_by_q(tree.n, tree.rows, skip(x, tree.n_q), out)
+    return 0
+
+
+@kernel(SIGNATURE)
+def kinematics_by_p(t, x, theta, out, record):
+    """Derivatives of the entries of Z(p)."""
+    tree = tree_at(record)
+    rate_matrix_by_q(tree.n, tree.rows, out)
+    return 0
+
+
+@kernel(SIGNATURE)
+def kinematics_first_by_p(t, x, theta, out, record):
+    """Entries of ∂((dZ/dt) v)/∂p."""
+    tree = tree_at(record)
+    rate_change_by_q(tree.n, tree.rows, skip(x, tree.n_q), out)
+    return 0
+
+
+@kernel(SIGNATURE)
+def kinematics_first_by_v(t, x, theta, out, record):
+    """Entries of ∂((dZ/dt) v)/∂v."""
+    tree = tree_at(record)
+    rate_change_by_v(tree.n, tree.rows, x, skip(x, tree.n_q), out)
     return 0

@@ -24,6 +24,7 @@ from dalembert.recursions.rows import (
     SPEED,
     SPIN,
     STIFFNESS,
+    SUM,
     V_AT,
     WORK,
 )
@@ -33,8 +34,11 @@ ZERO3 = (0.0, 0.0, 0.0)
 
 
 @sweep
-def motions_and_forces(n, rows, work, q, v, a, has_a, gx, gy, gz, wrenches, has_wrenches):
-    """From the ground up: poses, velocities, accelerations, and the force that each body's own motion takes."""
+def motions_and_forces(n, rows, work, q, v, a, has_a, gx, gy, gz, wrenches, has_wrenches, keep):
+    """From the ground up: poses, velocities, accelerations, and the force that each body's own motion takes.
+
+    `keep` says whether motions are asked for afterwards.
+    """
     w, u, aw, au = ZERO3, ZERO3, ZERO3, ZERO3
     for i in range(n):
         row, own = skip(rows, i * ROW), skip(work, i * WORK)
@@ -61,12 +65,13 @@ def motions_and_forces(n, rows, work, q, v, a, has_a, gx, gy, gz, wrenches, has_
             m = sub(m, load3(wrenches, 6 * i + 3))
         store9(own, POSE_E, E)
         store3(own, POSE_R, r)
-        store3(own, SPIN, w)
-        store3(own, SPEED, u)
         store3(own, FORCE, m)
         store3(own, FORCE + 3, f)
-        store3(own, ACCELERATION, aw)
-        store3(own, ACCELERATION + 3, au)
+        if keep or whole(row, SUM) >= 0:  # children that are no neighbours will ask for them
+            store3(own, SPIN, w)
+            store3(own, SPEED, u)
+            store3(own, ACCELERATION, aw)
+            store3(own, ACCELERATION + 3, au)
 
 
 @sweep
@@ -186,3 +191,44 @@ def rate_by_q(n, rows, v, out):
             store3(out, k + 12, (z, y, -x))
             put(out, k + 15, 0.0)
             k += 16
+
+
+@sweep
+def rate_matrix_by_q(n, rows, out):
+    """Derivatives of the entries of Z(p) by e (`multibody.pattern.TurningJoints`): each holds half of one of them."""
+    k = 0
+    for i in range(n):
+        if whole(skip(rows, i * ROW), KIND) in (SPHERICAL, FREE):
+            _euler_rows(out, k, (1.0, 1.0, 1.0, 1.0))
+            k += 12
+
+
+@sweep
+def rate_change_by_q(n, rows, v, out):
+    """Derivative of −|ω|²/4 e by e."""
+    k = 0
+    for i in range(n):
+        row = skip(rows, i * ROW)
+        kind, at = whole(row, KIND), whole(row, V_AT)
+        if kind in (SPHERICAL, FREE):
+            w = load3(v, at + 3 if kind == FREE else at)
+            for l in range(4):
+                put(out, k + l, -0.25 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))
+            k += 4
+
+
+@sweep
+def rate_change_by_v(n, rows, q, v, out):
+    """Derivative of −|ω|²/4 e by ω, row by row."""
+    k = 0
+    for i in range(n):
+        row = skip(rows, i * ROW)
+        kind, at, to = whole(row, KIND), whole(row, V_AT), whole(row, Q_AT)
+        if kind in (SPHERICAL, FREE):
+            if kind == FREE:
+                at, to = at + 3, to + 3
+            w = load3(v, at)
+            for l in range(4):
+                s = -0.5 * real(q, to + l)
+                store3(out, k + 3 * l, (s * w[0], s * w[1], s * w[2]))
+            k += 12

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dalembert.errors import ModelError
-from dalembert.multibody.pattern import branch_pattern, load_pattern, velocity_of_coordinate, whole_trees
+from dalembert.multibody.pattern import (
+    BranchPattern,
+    LoopPattern,
+    branch_pattern,
+    load_pattern,
+    loop_pattern,
+    velocity_of_coordinate,
+    whole_trees,
+)
 from dalembert.multibody.topology import VELOCITIES, Topology
 from dalembert.recursions import rows
-from dalembert.recursions.words import SLOTS
+from dalembert.recursions.words import SLOT_WORDS, SLOTS
+
+_alive: weakref.WeakSet[Tree] = weakref.WeakSet()
+
+
+def _free_slots() -> None:
+    """In a forked process, whose only thread is in no kernel: slots of other threads would never be given back."""
+    for tree in _alive:
+        tree._slots[:] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_slots)
 
 
 class Tree:
@@ -28,6 +50,8 @@ class Tree:
         entries as there are pairs of degrees of freedom on one branch.
     inverse
         Whether kernels for derivatives of the explicit form are to be called: full matrices.
+    pattern
+        That of the matrices, if it is known already.
 
     Examples
     --------
@@ -48,12 +72,13 @@ class Tree:
         applied_bodies: Sequence[int] = (),
         matrices: bool = False,
         inverse: bool = False,
+        pattern: BranchPattern | None = None,
     ):
         self.topology = topology
         self._rows = _rows_of(topology)
         self.applied_velocities = _places("applied_velocities", applied_velocities, topology.n_v)
         self.applied_bodies = _places("applied_bodies", applied_bodies, topology.n)
-        self.pattern = branch_pattern(topology) if matrices or inverse else None
+        self.pattern = branch_pattern(topology) if pattern is None and (matrices or inverse) else pattern
         n, n_v = topology.n, topology.n_v
         n_sums = int(self._rows.view(np.int64)[:, rows.SUM].max(initial=-1)) + 1
         n_more = int(self._rows.view(np.int64)[:, rows.MORE].max(initial=-1)) + 1
@@ -61,16 +86,19 @@ class Tree:
         if self.pattern is not None:
             words = max(words, _whole_lines(n * rows.MATRIX_WORK + n_v * rows.DOF))
         loads_at = words
-        words += _whole_lines((n_v if len(self.applied_velocities) else 0) + (6 * n if len(self.applied_bodies) else 0))
+        loaded = len(self.applied_bodies) or len(topology.loop_kind)  # multipliers of loops act as wrenches do
+        words += _whole_lines((n_v if len(self.applied_velocities) else 0) + (6 * n if loaded else 0))
         factors_at = words
-        self.load_rows, self.load_starts = load_pattern(topology, self.applied_velocities, self.applied_bodies)
+        self.load_rows, self.load_starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        if self.pattern is not None:  # derivatives by loads may be asked for
+            self.load_rows, self.load_starts = load_pattern(topology, self.applied_velocities, self.applied_bodies)
         if inverse:
             p = self.pattern
             columns = max(len(p.rows_v), len(p.rows_q), len(self.load_rows))
             words += _whole_lines(2 * n_v + len(p.lower) + len(p.rows_v) + columns)
         # Never cleared: pages that no thread works in take no memory.
         self._work = np.empty(SLOTS * words + 8)
-        self._slots = np.zeros(SLOTS, np.int64)
+        self._slots = np.zeros(SLOTS * SLOT_WORDS, np.int64)
         self._record = np.zeros(1, rows.TREE)
         self._kept: list[Mapping[str, np.ndarray]] = []
         gx, gy, gz = topology.gravity
@@ -81,6 +109,10 @@ class Tree:
             n_applied_bodies=len(self.applied_bodies), applied_velocities=self.applied_velocities.ctypes.data,
             applied_bodies=self.applied_bodies.ctypes.data, failed=-1, gx=gx, gy=gy, gz=gz,
         )  # fmt: skip
+        if len(topology.loop_kind):
+            self.loops = loop_pattern(topology)
+            self._refer({"loops": _loop_rows(topology, self.loops), "loop_path": self.loops.path})
+            self._set(n_loops=len(topology.loop_kind))
         if self.pattern is not None:
             self._refer(self.pattern.arrays)
             self._set(
@@ -88,6 +120,7 @@ class Tree:
             )
         if inverse:
             self._refer(self._whole_trees())
+        _alive.add(self)
 
     def _whole_trees(self) -> dict[str, np.ndarray]:
         """Degrees of freedom by whole trees, and the tree of each column of a derivative."""
@@ -173,3 +206,22 @@ def inertia_about_origin(topology: Topology) -> np.ndarray:
     x, y, z = topology.com.T
     steiner = np.stack([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y], axis=1)
     return topology.inertia + topology.mass[:, None] * steiner
+
+
+def _loop_rows(topology: Topology, pattern: LoopPattern) -> np.ndarray:
+    """All loops, one row each."""
+    m = len(topology.loop_kind)
+    table = np.zeros((m, rows.LOOP))
+    for side, at in enumerate((rows.FRAME_A, rows.FRAME_B)):
+        table[:, at : at + 9] = topology.loop_rotation[:, side].reshape(m, 9)
+        table[:, at + 9 : at + 12] = topology.loop_offset[:, side]
+    wholes = table.view(np.int64)
+    wholes[:, rows.LOOP_KIND] = topology.loop_kind
+    wholes[:, rows.PATH_A] = pattern.starts[:-1:2]
+    wholes[:, rows.PATH_B] = pattern.starts[1::2]
+    wholes[:, rows.PATH_END] = pattern.starts[2::2]
+    wholes[:, rows.EQUATION] = pattern.first_equation
+    wholes[:, rows.ENTRY_P] = pattern.first_p
+    wholes[:, rows.ENTRY_V] = pattern.first_v
+    wholes[:, rows.SHARED] = pattern.shared
+    return table

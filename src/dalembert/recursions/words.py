@@ -6,8 +6,11 @@ cache lines. Indices are not looked at: neither negative ones nor the end of mem
 
 from __future__ import annotations
 
+import platform
+
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dalembert.compile.kernel import DEVICE
@@ -19,6 +22,14 @@ sweep = njit(**DEVICE, fastmath={"contract"})
 
 #: threads that evaluate one model at the same time; others wait
 SLOTS = 8
+#: words of a slot: whether it is taken, and the processor's state to go back to
+SLOT_WORDS = 2
+
+#: bodies from which on numbers may fade away along a chain, and changing the processor's state takes no time
+LONG = 200
+
+_X86 = platform.machine().lower() in ("x86_64", "amd64")
+_FLUSH = 0x8040  # results and arguments below 10⁻³⁰⁸ are zero
 
 
 def _word(number: types.Type, kind: ir.Type):
@@ -61,6 +72,27 @@ def _swap(typingctx, address, value):
     return types.int64(types.uint64, types.int64), generate
 
 
+def _control(name: str):
+    """Store the processor's state of arithmetic at an address, or load it from there; nothing on other processors."""
+
+    @intrinsic
+    def control(typingctx, address):
+        def generate(context, builder, signature, arguments):
+            if _X86:
+                pointer = ir.IntType(8).as_pointer()
+                kind = ir.FunctionType(ir.VoidType(), [pointer])
+                function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.sse.{name}")
+                builder.call(function, [builder.inttoptr(arguments[0], pointer)])
+            return context.get_dummy_value()
+
+        return types.void(types.uint64), generate
+
+    return control
+
+
+_save, _load = _control("stmxcsr"), _control("ldmxcsr")
+
+
 @formula
 def skip(address, words):
     """The address of a word further on."""
@@ -68,14 +100,27 @@ def skip(address, words):
 
 
 @sweep
-def take_slot(slots):
-    """The number of a slot that is nobody else's until `_swap(…, 0)`; waits while all are taken."""
+def take_slot(slots, n):
+    """The number of a slot that is nobody else's until `give_slot`; waits while all are taken.
+
+    Until then, numbers too small for full precision are zero if there are many bodies. Long chains in which a motion
+    has not yet come far are full of them, and processors take many times as long for them.
+    """
     k = 0
-    while _swap(skip(slots, k), 1) != 0:
+    while _swap(skip(slots, SLOT_WORDS * k), 1) != 0:
         k = k + 1 if k + 1 < SLOTS else 0
+    if n > LONG:
+        state = skip(slots, SLOT_WORDS * k + 1)
+        _save(state)
+        before = small(state, 0)
+        put_small(state, 0, before | types.int32(_FLUSH))
+        _load(state)
+        put_small(state, 0, before)
     return k
 
 
-@formula
-def give_slot(slots, k):
-    _swap(skip(slots, k), 0)
+@sweep
+def give_slot(slots, k, n):
+    if n > LONG:
+        _load(skip(slots, SLOT_WORDS * k + 1))
+    _swap(skip(slots, SLOT_WORDS * k), 0)

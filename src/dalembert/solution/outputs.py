@@ -37,13 +37,13 @@ class Source:
         reads, traced, shape, where = outputs.reads(name), outputs[name].traced, outputs.shape(name), role_of(name)
         a = view._accelerations(lambda: points.accelerations(where)) if reads.accelerations else None
         found = np.empty((len(points.t), *shape))
-        for part in points.parts() if found.size else ():
+        for part in points.parts(reads.rows) if found.size else ():
             t, theta = points.t[part], points.theta(part)
             values = points.vectors(reads.rows, part, where, settled=a is not None)
             if a is not None:
                 values["a"] = a[:, part]
             if traced:
-                columns = outputs.point(name).many(t, values, theta)[0]
+                columns = outputs.evaluator(name).many(t, values, theta)
                 # entries stand column by column
                 found[part] = columns.reshape(-1, *shape[::-1]).transpose(0, *range(len(shape), 0, -1))
                 continue
@@ -64,11 +64,10 @@ class Points:
         complete = len(known) == len(self.model.discrete_names) > 0
         self._discrete = np.array(known) if complete else None
 
-    def parts(self) -> Iterator[slice]:
-        """Slices of so many points that their numbers fit into the memory."""
-        graph = self.model.graph
-        numbers = sum(graph.size(kind) for kind in graph.event_kinds) + graph.theta.numel()
-        rows = max(1, PIECE // max(1, numbers))
+    def parts(self, needed: Mapping[str, np.ndarray]) -> Iterator[slice]:
+        """Slices of so many points that numbers for these rows of vectors fit into the memory."""
+        numbers = 1 + sum(len(rows) for rows in needed.values()) + self.model.graph.theta.numel()
+        rows = max(1, PIECE // numbers)
         return (slice(first, min(first + rows, len(self.t))) for first in range(0, len(self.t), rows))
 
     def theta(self, part: slice) -> np.ndarray:
@@ -107,7 +106,7 @@ class Points:
         graph = self.model.graph
         everything = {kind: np.arange(graph.size(kind)) for kind in FUNCTIONS["force"].reads}
         a = np.empty((graph.size("v"), len(self.t)))
-        for part in self.parts():
+        for part in self.parts(everything):
             values = self.vectors(everything, part, why, settled=True)
             a[:, part] = accelerations(self.model, self.t[part], values, self.theta(part)).T
         return a

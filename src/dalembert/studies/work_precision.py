@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import OptionError, SimulationError
-from dalembert.problems import Problem, catalogue, catalogue_large
+from dalembert.problems import Problem, catalogue, catalogue_large, catalogue_multibody
 from dalembert.solvers import Dassl, Geoms, Hem5, Mexx, Radau5, Rkf45
 
 #: Methods by label; a method joins all studies by being named here.
@@ -313,7 +313,7 @@ def _measure(
 
 def _problem(given: str | Problem) -> Problem:
     if isinstance(given, str):
-        known = catalogue() | catalogue_large()
+        known = catalogue() | catalogue_multibody() | catalogue_large()
         given = known[_known("problem", given, known)]()
     if not isinstance(given, Problem):
         raise OptionError(f"a study needs problems or their names, not {type(given).__name__}")

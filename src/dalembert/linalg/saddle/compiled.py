@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from dalembert.linalg.saddle.pivots import Search, alike, knows_constants
 from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
 from dalembert.options import require
 
@@ -60,48 +61,25 @@ class Compiled(LinearSolver):
 
 
 class Elimination:
-    """The order of the pivots, and how many multiplications they cost; stops counting beyond `most`.
+    """The order of the pivots, rows and columns, and how many multiplications they cost; stops counting beyond `most`.
+
+    Where entries of G are constant, a constraint may be solved for a velocity at once, which eliminates both: so are
+    bodies in absolute coordinates reduced to their joints. It is done if it costs less.
 
     `stuck` is an unknown for which there is no pivot, or None.
     """
 
     def __init__(self, pattern: SaddlePattern, most: int):
         self.pattern = pattern
-        n, n_v = pattern.n, pattern.n_v
-        neighbours: list[set[int]] = [set() for _ in range(n)]
-        diagonal = [False] * n
-        for i, j in zip(*(a.tolist() for a in pattern.entries()), strict=True):
-            if i != j:
-                neighbours[i].add(j)
-                neighbours[j].add(i)
-            else:
-                diagonal[i] = True
-        heavy = [diagonal[i] for i in range(n_v)]
-        # constraints wait for their velocities with mass
-        of_velocity = [[k for k in neighbours[i] if k >= n_v] for i in range(n_v)]
-        waiting = [sum(heavy[j] for j in neighbours[i] if j < n_v) if i >= n_v else 0 for i in range(n)]
-        self.order: list[int] = []
-        self.operations = 0
-        self.stuck: int | None = None
-        left = set(range(n))
-        while left and self.operations <= most:
-            ready = [i for i in left if diagonal[i] and waiting[i] == 0]
-            first = [i for i in ready if i >= n_v or heavy[i]] or ready
-            if not first:
-                self.stuck = min(left)
-                return
-            pivot = min(first, key=lambda i: (len(neighbours[i]), i))
-            others = neighbours[pivot]
-            self.operations += len(others) * (len(others) + 1)
-            for i in others:
-                neighbours[i] |= others - {i}
-                neighbours[i].discard(pivot)
-                diagonal[i] = True
-            if pivot < n_v and heavy[pivot]:
-                for k in of_velocity[pivot]:
-                    waiting[k] -= 1
-            left.discard(pivot)
-            self.order.append(pivot)
+        found = Search(pattern, most)
+        found.take_diagonals()
+        if knows_constants(pattern):
+            other = Search(pattern, most)
+            other.take_pairs()
+            other.take_diagonals()
+            if other.stuck is None and (found.stuck is not None or other.operations < found.operations):
+                found = other
+        self.order, self.operations, self.stuck = found.order, found.operations, found.stuck
 
     def factorization(self, one: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]:
         """Symbols here (M, U) and there (M, G), the factors as a function of them; symbols b and factors, the solution
@@ -133,6 +111,11 @@ class Elimination:
             [x[first + k] for k in range(count)]
             for x, first, count in ((here, 0, n_M), (there, n_M, n_C), (here, n_M, n_U))
         )
+        of_U = pattern.constraint_values if alike(pattern) else None
+        for entries, values in ((M, pattern.mass_values), (C, pattern.constraint_values), (U, of_U)):
+            for k in range(len(entries) if values is not None else 0):
+                if np.isfinite(values[k]):
+                    entries[k] = ca.SX(float(values[k]))
         return here, there, ca.vertcat(*M, *C, *U)
 
     def once(self) -> ca.Function:
@@ -150,7 +133,7 @@ class Elimination:
             residual[i] = residual[i] + there[n_M + k] * v[int(j)]
         b = [*(f[i] for i in range(n_v)), *(value * (one / step) for value in residual)]
         lower, upper, inverse, margin = self._eliminate(given, one)
-        least = functools.reduce(ca.fmin, margin)
+        least = functools.reduce(ca.fmin, (value for value in margin if not value.is_constant()), ca.SX(1))
         out = ca.vertcat(*self._substitute(lower, upper, inverse, b), least)
         return ca.Function("once", [step, here, there, f, v, one], [ca.densify(out)], {"cse": True})
 
@@ -167,36 +150,49 @@ class Elimination:
         return rows, [ca.fabs(rows[i].get(i, ca.SX(0))) for i in range(n)]
 
     def _eliminate(self, given: ca.SX, one: ca.SX) -> tuple[list, list, list, list]:
-        """L and U in the order of elimination, as (row, column, value), reciprocals and margins of the pivots.
+        """L and U in the order of elimination, as (row, column, value), reciprocals and margins of the pivots by row.
 
         `one` is a symbol for the number: CasADi would turn x · (1/d) into x/d, and divisions are what takes longest.
         """
         rows, size = self._rows(given)
         pattern, n, n_v = self.pattern, self.pattern.n, self.pattern.n_v
-        lower: list[tuple[int, int, ca.SX]] = []  # L[i, pivot], in the order of elimination
-        upper: list[tuple[int, int, ca.SX]] = []  # U[pivot, j]
+        lower: list[tuple[int, int, ca.SX]] = []  # L[i, row of the pivot], in the order of elimination
+        upper: list[tuple[int, int, ca.SX]] = []  # U[row of the pivot, j]
         inverse, margin = [ca.SX(0)] * n, [ca.SX(0)] * n
-        done: set[int] = set()
-        for pivot in self.order:
-            row = rows[pivot]
+        # entries between constraints and velocities that pairs have changed: what they were computed from
+        terms: dict[tuple[int, int], ca.SX] = {}
+        rows_done: set[int] = set()
+        columns_done: set[int] = set()
+
+        def extent(i: int, j: int) -> ca.SX:
+            return terms.get((i, j), ca.fabs(rows[i][j]))
+
+        for at, pivot in self.order:
+            row, diagonal = rows[at], at == pivot
             d = row[pivot]
-            inverse[pivot] = one / d
-            margin[pivot] = (d if pivot < n_v else -d) - SMALL * size[pivot]
-            done.add(pivot)
-            right = [j for j in row if j not in done]
-            below = [i for i in range(n) if i not in done and pivot in rows[i]]
-            upper += [(pivot, j, row[j]) for j in right]
+            inverse[at] = ca.SX(1 / float(d)) if d.is_constant() and float(d) != 0.0 else one / d
+            margin[at] = (d if at < n_v else -d) - SMALL * size[at] if diagonal else ca.SX(1)
+            rows_done.add(at)
+            columns_done.add(pivot)
+            right = [j for j in row if j not in columns_done]
+            below = [i for i in range(n) if i not in rows_done and pivot in rows[i]]
+            upper += [(at, j, row[j]) for j in right]
             for i in below:
-                factor = rows[i][pivot] * inverse[pivot]
-                lower.append((i, pivot, factor))
+                factor = rows[i][pivot] * inverse[at]
+                lower.append((i, at, factor))
                 for j in right:
-                    if pattern.symmetric and j < i and i in right and j in below:
+                    if diagonal and pattern.symmetric and j < i and i in right and j in below:
                         continue  # the other triangle has it
                     change = factor * row[j]
-                    rows[i][j] = rows[i].get(j, 0) - change
                     if i == j:
-                        size[i] = size[i] + ca.fabs(change)
-            if pattern.symmetric:
+                        lost = (i, pivot) in terms or (at, j) in terms
+                        size[i] = size[i] + (
+                            extent(i, pivot) * extent(at, j) * ca.fabs(inverse[at]) if lost else ca.fabs(change)
+                        )
+                    elif not diagonal and (i >= n_v) != (j >= n_v) and j in rows[i] and not rows[i][j].is_zero():
+                        terms[i, j] = extent(i, j) + ca.fabs(change)
+                    rows[i][j] = rows[i].get(j, 0) - change
+            if diagonal and pattern.symmetric:
                 for i in below:
                     for j in right:
                         if j < i and i in right and j in below:
@@ -205,17 +201,18 @@ class Elimination:
 
     def _substitute(self, lower: list, upper: list, inverse: list[ca.SX], b: list[ca.SX]) -> list[ca.SX]:
         """The solution for a right-hand side."""
-        x = list(b)
-        for i, pivot, value in lower:
-            x[i] = x[i] - value * x[pivot]
+        left = list(b)
+        for i, at, value in lower:
+            left[i] = left[i] - value * left[at]
         of_row: dict[int, list[tuple[ca.SX, int]]] = {}
-        for pivot, j, value in upper:
-            of_row.setdefault(pivot, []).append((value, j))
-        for pivot in reversed(self.order):
-            total = x[pivot]
-            for value, j in of_row.get(pivot, ()):
+        for at, j, value in upper:
+            of_row.setdefault(at, []).append((value, j))
+        x = [ca.SX(0)] * len(b)
+        for at, pivot in reversed(self.order):
+            total = left[at]
+            for value, j in of_row.get(at, ()):
                 total = total - value * x[j]
-            x[pivot] = total * inverse[pivot]
+            x[pivot] = total * inverse[at]
         return x
 
 
@@ -231,6 +228,9 @@ def ports(pattern: SaddlePattern, most: int) -> tuple:
     elimination = Elimination(pattern, most)
     t = ca.SX.sym("t")
     here, there, factors, known, b, solution = elimination.factorization(t)
-    alike = pattern.symmetric or all(map(np.array_equal, pattern.constraint, pattern.force))
-    once = compile_code(elimination.once(), ones=5) if alike and pattern.n and elimination.operations <= ONCE else None
+    once = (
+        compile_code(elimination.once(), ones=5)
+        if alike(pattern) and pattern.n and elimination.operations <= ONCE
+        else None
+    )
     return compile_port(t, here, there, factors), compile_port(t, known, b, solution), factors.numel(), once

@@ -30,6 +30,9 @@ class SaddlePattern(Pattern):
     force: Entries | None = None  # of U (rows: constraints, columns: velocities); None: symmetric, U = G
     velocity_names: tuple[str, ...] = ()
     constraint_names: tuple[str, ...] = ()
+    # of M and of G (and of U, if its pattern is that of G) what is the same all the time; NaN what is not
+    mass_values: np.ndarray | None = None
+    constraint_values: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         def put(name, value):
@@ -45,6 +48,9 @@ class SaddlePattern(Pattern):
         for names, n, of in ((self.velocity_names, self.n_v, "n_v"), (self.constraint_names, self.n_lam, "n_lam")):
             if len(names) != n:
                 faults.append(f"{len(names)} names are given for {of} = {n}")
+        for values, pair, of in ((self.mass_values, self.mass, "M"), (self.constraint_values, self.constraint, "G")):
+            if values is not None and len(values) != len(pair[0]):
+                faults.append(f"{len(values)} values are given for the {len(pair[0])} entries of {of}")
         if self.n_lam > self.n_v:
             faults.append(
                 f"{self.n_lam} constraints on {self.n_v} velocities cannot be independent; "

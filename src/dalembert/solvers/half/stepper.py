@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dalembert.compile.half_explicit import CompiledDescriptor
+from dalembert.compile.half_explicit import CompiledDescriptor, constant_nonzeros
 from dalembert.compile.memory import Memory
 from dalembert.compile.monitor import CALL1, CALL3, PORT, Monitor, Watched
 from dalembert.compile.ports import Port
@@ -46,6 +46,8 @@ def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool) -> SaddlePa
         force=None if symmetric else compiled.constraint_pattern,
         velocity_names=form.model.names("v"),
         constraint_names=form.constraint_names,
+        mass_values=constant_nonzeros(form.mass),
+        constraint_values=constant_nonzeros(form.constraint),
     )
 
 

@@ -57,6 +57,8 @@ from dalembert.solvers.status import GO_ON, Count, Outcome, Status
 SMALLEST_PART = 0.1
 #: what a correction of the constraints with an old Jacobian is taken to leave of itself
 OLD_CONTRACTION = 0.2
+#: if more than this is left, the old Jacobian is too old
+TOO_LITTLE = 0.5
 
 
 @device
@@ -74,26 +76,37 @@ def correct_constraints(la, ports, state, control, fresh):
     """Move the end of the step, Z_3, onto the constraints. Functions that fail here leave it as it is.
 
     With the Jacobian of that point (`fresh`) one correction is nearly exact; with an older one they are repeated until
-    the residuals are small.
+    the residuals are small. An old one may also lead away: the gradient of an energy changes its sign within a few
+    steps. Then there is a new one. Returns whether the Jacobian is that of the point now, 1 or 0.
     """
     n, Z, F, correction = state.n, mat(state.Z, state.n, 3), mat(state.F, 3, state.m), vec(state.correction, state.n)
     stage, known, rate = vec(state.stage, 2 * n), vec(state.F_here, state.m), vec(state.rate_here, n)
     state.have_here = 0
+    before = np.inf
     for _ in range(control.corrections):
         t = set_stage(state, 2)
         if evaluate(ports.residual, ports, t, vec(state.stage, 2 * n), F[0]) != 0:
-            return
+            return fresh
         add(state, Count.RHS, 1)
+        left = largest_algebraic(state, 0)
+        if fresh == 0 and control.correct_anew == 1 and left > max(TOO_LITTLE * before, control.corrected):
+            state.jacobian_is_here = 0
+            if new_jacobian(la, ports, state, t) != FINE:
+                state.need_jacobian = 1
+                return 0
+            fresh = 1
+        before = left
         if call3(la.correct, la.own, state.F, state.correction) == 0:
-            return
+            return fresh
         for i in range(n):
             Z[i, 2] += correction[i]
             rate[i] = stage[n + i]
         for i in range(state.m):
             known[i] = F[0, i]
         state.have_here = 1
-        if fresh == 1 or OLD_CONTRACTION * largest_algebraic(state, 0) <= control.corrected:
-            return
+        if fresh == 1 or OLD_CONTRACTION * left <= control.corrected:
+            return fresh
+    return fresh
 
 
 @device
@@ -205,7 +218,9 @@ def radau(algebra, ports, states, control, buffer, scan):
         if control.corrections > 0:
             enter(state, Phase.PROJECTION)
         if not corrected:
-            correct_constraints(la, ports, state, control, fresh)
+            fresh = correct_constraints(la, ports, state, control, fresh)
+            if fresh == 1 and control.matrix_at != 0:
+                state.need_jacobian = 1
         enter(state, Phase.DENSE_OUTPUT)
         accept(state, buffer)
         state.jacobian_is_here = fresh

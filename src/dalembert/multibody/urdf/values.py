@@ -9,8 +9,8 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.multibody.placement import fixed, from_quaternion, from_rpy
-from dalembert.multibody.robot import UNTURNED, Pose
-from dalembert.multibody.xml_tree import Element
+from dalembert.multibody.urdf.robot import UNTURNED, Pose
+from dalembert.multibody.urdf.xml_tree import Element
 
 #: beyond this no length, mass or angle makes sense, and squares of it soon overflow
 LARGEST = 1e30

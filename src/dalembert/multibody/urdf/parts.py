@@ -8,10 +8,10 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.multibody.placement import fixed
-from dalembert.multibody.robot import SINGLE, UNTURNED, Joint, Link, Mimic
 from dalembert.multibody.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from dalembert.multibody.urdf_values import Findings
-from dalembert.multibody.xml_tree import MOST_BYTES, Element
+from dalembert.multibody.urdf.robot import SINGLE, UNTURNED, Joint, Link, Mimic
+from dalembert.multibody.urdf.values import Findings
+from dalembert.multibody.urdf.xml_tree import MOST_BYTES, Element
 
 JOINTS = (*SINGLE, "fixed", "floating", "planar", "spherical")
 #: other names that files in use have for these

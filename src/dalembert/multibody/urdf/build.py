@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.checks import NoNumber, flag, shown
 from dalembert.errors import ModelError, OptionError, UrdfError
 from dalembert.multibody.placement import about, turning
-from dalembert.multibody.robot import SINGLE, UNTURNED, Joint, Link, Loop, Pose, Robot
-from dalembert.multibody.urdf_checks import leaders_first, rigid_with_root, unheld
+from dalembert.multibody.urdf.checks import leaders_first, rigid_with_root, unheld
+from dalembert.multibody.urdf.robot import SINGLE, UNTURNED, Joint, Link, Loop, Pose, Robot
 
 Z = np.array([0.0, 0.0, 1.0])
 

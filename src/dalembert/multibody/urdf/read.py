@@ -17,15 +17,13 @@ from typing import Any
 
 from dalembert.checks import NoNumber, flag, shown, words
 from dalembert.errors import FileError, FileMissing, OptionError, UrdfError, UrdfWarning, warn_user
-from dalembert.multibody.robot import Robot
-from dalembert.multibody.urdf_build import Built, build
-from dalembert.multibody.urdf_checks import check_mimics, check_names, check_tree
-from dalembert.multibody.urdf_loops import check_loops, read_gazebo, read_loops
-from dalembert.multibody.urdf_parts import read_color, read_joint, read_link
-from dalembert.multibody.urdf_values import Findings, short
-from dalembert.multibody.xml_tree import MOST_BYTES, Element, XmlFault, parse
-
-__all__ = ["Built", "build", "load", "read_urdf"]
+from dalembert.multibody.urdf.build import build
+from dalembert.multibody.urdf.checks import check_mimics, check_names, check_tree
+from dalembert.multibody.urdf.loops import check_loops, read_gazebo, read_loops
+from dalembert.multibody.urdf.parts import read_color, read_joint, read_link
+from dalembert.multibody.urdf.robot import Robot
+from dalembert.multibody.urdf.values import Findings, short
+from dalembert.multibody.urdf.xml_tree import MOST_BYTES, Element, XmlFault, parse
 
 #: notes in one warning
 MOST_SHOWN = 50

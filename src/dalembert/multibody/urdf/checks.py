@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dalembert.multibody.robot import SINGLE, Joint, Link, Robot, outward
-from dalembert.multibody.urdf_values import Findings
+from dalembert.multibody.urdf.robot import SINGLE, Joint, Link, Robot, outward
+from dalembert.multibody.urdf.values import Findings
 
 #: names listed in one message
 MOST_NAMES = 8

@@ -19,10 +19,10 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.multibody.placement import fixed, from_rpy, turning
-from dalembert.multibody.robot import Loop, Pose, Robot
-from dalembert.multibody.urdf_parts import joint_type
-from dalembert.multibody.urdf_values import LONGEST_NUMBERS, Findings, short
-from dalembert.multibody.xml_tree import Element
+from dalembert.multibody.urdf.parts import joint_type
+from dalembert.multibody.urdf.robot import Loop, Pose, Robot
+from dalembert.multibody.urdf.values import LONGEST_NUMBERS, Findings, short
+from dalembert.multibody.urdf.xml_tree import Element
 
 KINDS = ("revolute", "continuous", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
 ENDS = (("link1", "link2"), ("parent", "child"), ("predecessor", "successor"))
