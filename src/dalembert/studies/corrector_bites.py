@@ -71,15 +71,14 @@ def compare(
     """Run a case with several strategies, in turn; what is compiled for the first run is not counted."""
     model, names = case.model(form), list(strategies)
     solutions = {name: _run(case, model, name) for name in names}
-    seconds, one = dict.fromkeys(names, np.inf), np.inf
+    seconds, shares = dict.fromkeys(names, np.inf), {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
             start = time.process_time()
             _run(case, model, name)
             seconds[name] = min(seconds[name], time.process_time() - start)
-            calls, spent = _run(case, model, name, profile=True).profile["residual"]
-            one = min(one, spent / calls)
-    return [_row(case, name, solutions[name], exact, seconds[name], one) for name in names]
+            shares[name].append(_run(case, model, name, profile=True).profile.share("residual"))
+    return [_row(case, name, solutions[name], exact, seconds[name], np.median(shares[name])) for name in names]
 
 
 def _run(case: Case, model: EquationsOfMotion, strategy: str, **options) -> Solution:
@@ -89,8 +88,8 @@ def _run(case: Case, model: EquationsOfMotion, strategy: str, **options) -> Solu
     )  # fmt: skip
 
 
-def _row(case: Case, name: str, solution: Solution, exact: Solution, seconds: float, one: float) -> Row:
-    """`one` is the time of an evaluation."""
+def _row(case: Case, name: str, solution: Solution, exact: Solution, seconds: float, share: float) -> Row:
+    """`share` is that of all evaluations in the time."""
     stats = solution.stats
     evaluations = stats.rhs_evaluations + stats.difference_evaluations
     return Row(
@@ -101,7 +100,7 @@ def _row(case: Case, name: str, solution: Solution, exact: Solution, seconds: fl
         jacobians=stats.jacobian_evaluations,
         updates=stats.jacobian_updates,
         error=_error(solution, exact, case.t_end),
-        share=min(1.0, one * stats.difference_evaluations / seconds),
+        share=float(share) * stats.difference_evaluations / evaluations,
     )
 
 
