@@ -203,7 +203,7 @@ def test_double_root_is_approached_as_far_as_it_goes():
 
 
 def solve_noisy(roots, exponent: int, noise: float) -> bool:
-    """Whether a polynomial with roots at known places is solved, with noise that no derivative knows of, to its noise."""
+    """Whether a polynomial with known roots is solved to the noise that it has, and that no derivative knows of."""
     unit = 10.0**exponent
     roots = np.unique(np.round(roots, 1)) * unit
 
