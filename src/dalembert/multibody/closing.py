@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.errors import UntraceableWarning
 from dalembert.model.inputs import TracedInput
 from dalembert.multibody import algebra as al
-from dalembert.multibody.elements import Coupling, Element
+from dalembert.multibody.elements import Coupling, Drive, Element
 from dalembert.multibody.equations import constraints, kinematics
 from dalembert.multibody.known import rows_of
 from dalembert.multibody.parts import Frame, Joint
@@ -48,14 +48,15 @@ def constrained(system: Multibody, bones: Skeleton) -> bool:
 
 def drives(system: Multibody, t: float) -> dict[str, tuple[float, float, float]]:
     """Values of the inputs that drive joints, with two derivatives."""
+    driving = [joint.drive for joint in system.joints if joint.drive is not None]
+    driving += [name for element in system.elements if isinstance(element, Drive) for name in element.inputs]
     found = {}
-    for joint in system.joints:
-        if joint.drive is not None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UntraceableWarning)  # the model says it
-                traced = TracedInput(joint.drive, system.inputs[joint.drive])
-            values = traced.python(t) if traced.sx is None else np.array(traced.sx(t)).ravel()
-            found[joint.drive] = tuple(float(x) for x in values)
+    for name in driving:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UntraceableWarning)  # the model says it
+            traced = TracedInput(name, system.inputs[name])
+        values = traced.python(t) if traced.sx is None else np.array(traced.sx(t)).ravel()
+        found[name] = tuple(float(x) for x in values)
     return found
 
 

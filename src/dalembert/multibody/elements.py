@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from dalembert.errors import ModelError
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import Scalar
 from dalembert.multibody.parts import Frame, Joint
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 #: added to squares of lengths and speeds below roots: also the cube of its root is far from the smallest numbers
 TINY = 1e-60
+
+
+#: of an orientation: about x, then about the fixed y, then about the fixed z
+ANGLES = ("roll", "pitch", "yaw")
 
 
 class Element:
@@ -40,6 +45,10 @@ class Element:
         """Holonomic constraints, each with a label."""
         return []
 
+    def slopes(self, scene: Scene) -> list[tuple[Joint, Scalar]]:
+        """Derivatives of the one constraint by coordinates of joints of one freedom."""
+        return []
+
 
 @dataclass(eq=False)
 class Coupling(Element):
@@ -53,11 +62,47 @@ class Coupling(Element):
     offset: Any
     reverses: bool = False
 
-    def constraints(self, scene: Scene) -> list[tuple[str, Scalar]]:
+    def _factor(self, scene: Scene) -> Scalar:
         ratio = scene.value(self.ratio) / scene.value(self.per)
-        follows = al.times(-ratio if self.reverses else ratio, scene.coordinate(self.other))
+        return -ratio if self.reverses else ratio
+
+    def constraints(self, scene: Scene) -> list[tuple[str, Scalar]]:
+        follows = al.times(self._factor(scene), scene.coordinate(self.other))
         follows = al.plus(follows, scene.value(self.offset))
         return [("coupling", al.minus(scene.coordinate(self.joint), follows))]
+
+    def slopes(self, scene: Scene) -> list[tuple[Joint, Scalar]]:
+        return [(self.joint, 1.0), (self.other, -self._factor(scene))]
+
+
+@dataclass(eq=False)
+class Drive(Element):
+    """One of several coordinates of a joint, or one of three angles of its orientation, is prescribed."""
+
+    name: str  # "tube.angle"
+    joint: Joint
+    part: str  # a coordinate, or "roll", "pitch", "yaw"
+    inputs: tuple[str, ...]  # one, or those of all three angles
+
+    def constraints(self, scene: Scene) -> list[tuple[str, Scalar]]:
+        if not scene.bones.in_tree(self.joint):
+            raise ModelError(
+                f"joint '{self.joint.name}' is driven and has several freedoms, but its loop is opened at it; open "
+                "it at another joint (cut=True)"
+            )
+        values = [scene.symbols.inputs[name] for name in self.inputs]
+        if self.part not in ANGLES:
+            place = scene.bones.names.index(f"{self.joint.name}.{self.part}")
+            return [("drive", al.minus(scene.q[place], values[0]))]
+        A, B = scene.motion(self.joint.first), scene.motion(self.joint.second)
+        roll, pitch, yaw = (al.rotation_about(axis, value) for axis, value in zip(al.UNIT, values, strict=True))
+        wanted = al.product(A.R, al.product(yaw, al.product(pitch, roll)))
+        k = ANGLES.index(self.part)  # the component of the small rotation that is left
+        i, j = (k + 1) % 3, (k + 2) % 3
+        left = al.minus(
+            al.dot(al.column(wanted, j), al.column(B.R, i)), al.dot(al.column(wanted, i), al.column(B.R, j))
+        )
+        return [("drive", al.times(0.5, left))]
 
 
 @dataclass(eq=False)

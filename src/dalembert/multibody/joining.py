@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError, OptionError
+from dalembert.multibody.elements import ANGLES, Drive, Element
 from dalembert.multibody.kinds import KINDS, Move
 from dalembert.multibody.parts import Body, Frame, Joint, placed
 from dalembert.multibody.quantities import Parameter, direction, number, values_of, vector
@@ -21,6 +22,7 @@ class Joining:
 
     planar: bool
     joints: list[Joint]
+    elements: list[Element]
     inputs: dict[str, Any]
     parameters: dict[str, Parameter]
     _names: dict[str, str]
@@ -40,7 +42,7 @@ class Joining:
             The joint's frame on the second body. Where all coordinates are zero, both frames coincide.
         q0, v0 : float, optional
             Coordinate and its rate at the start, if they are known.
-        drive : function of time or Input, optional
+        drive : function of time or Input, or a mapping of coordinates to these, optional
             Prescribes the coordinate.
         damping, stiffness, rest : float
             A force −damping · rate − stiffness · (coordinate − rest) in the joint.
@@ -146,10 +148,14 @@ class Joining:
         self._set_motion(where, joint, options)
         self._my_parameters(where, *ends[0].at, *ends[1].at, joint.pitch, joint.radius, joint.damping, joint.stiffness)
         self._my_parameters(where, joint.rest)
+        drives = _drives(where, joint, options.get("drive"))
         if joint.drive is not None:
             self.inputs[joint.drive] = options["drive"]
         self.joints.append(joint)
         self._names[name] = where
+        for drive, functions in drives:
+            self.inputs |= dict(zip(drive.inputs, functions, strict=True))
+            self.elements.append(drive)
         return joint
 
     def _my_parameters(self, where: str, *values: Any) -> None:
@@ -178,11 +184,7 @@ class Joining:
                 )
             setattr(joint, option, number(where, option, options[option], least=None if option == "rest" else 0.0))
         joint.counted = joint.stiffness != 0.0 and kind.name in ("revolute", "screw")
-        if options.get("drive") is not None:
-            if not single:
-                raise ModelError(
-                    f"{where}: drive= is for joints with one freedom; this {kind.name} one has {kind.freedoms}"
-                )
+        if options.get("drive") is not None and single:
             joint.drive = f"{joint.name}.drive"
         if options.get("limits") is not None:
             low, high = values_of(_start_values(where, "limits", options["limits"], 2))
@@ -224,8 +226,40 @@ class Joining:
 _OPTIONS = {
     "axis", "at", "to", "rotation", "rotation_to", "q0", "v0", "drive", "damping", "stiffness", "rest", "limits", "cut",
 }  # fmt: skip
+_EULER = ("e0", "e1", "e2", "e3")
 #: options of single kinds
 _MORE = {"screw": "pitch", "rolling disc": "radius", "universal": "second_axis"}
+
+
+def _drives(where: str, joint: Joint, given: Any) -> list[tuple[Drive, tuple]]:
+    """Drives of a joint with several freedoms, each with the functions of its inputs."""
+    kind = joint.kind
+    if given is None or kind.freedoms == 1:
+        return []
+    if not kind.freedoms:
+        raise ModelError(f"{where}: a fixed joint has no coordinate that could be driven")
+    parts = tuple(part for part in kind.coordinates if part not in _EULER)
+    turns = len(parts) < len(kind.coordinates)
+    allowed = (*parts, "orientation") if turns else parts
+    if not isinstance(given, Mapping):
+        raise ModelError(
+            f"{where}: a {kind.name} joint has several coordinates; give drive={{{allowed[0]!r}: function, …}} with "
+            f"some of {', '.join(allowed)}"
+        )
+    found = []
+    for part, function in given.items():
+        if part not in allowed:
+            raise ModelError(f"{where}: drive={{{shown(part)}: …}}: a {kind.name} joint has {', '.join(allowed)}")
+        if part == "orientation":
+            if isinstance(function, str) or not isinstance(function, Sequence) or len(function) != 3:
+                raise ModelError(f"{where}: drive={{'orientation': …}} needs three functions: roll, pitch, yaw")
+            names = tuple(f"{joint.name}.{angle}_drive" for angle in ANGLES)
+            found += [(Drive(f"{joint.name}.{angle}", joint, angle, names), tuple(function)) for angle in ANGLES]
+        else:
+            names = (f"{joint.name}.{part}_drive",)
+            found.append((Drive(f"{joint.name}.{part}", joint, part, names), (function,)))
+    joint.kept = bool(found)
+    return found
 
 
 def _in_plane(where: str, axis: Any) -> tuple[float, float, float]:

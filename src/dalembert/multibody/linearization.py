@@ -19,6 +19,7 @@ from dalembert.kept import computed
 from dalembert.locks import forks_wait
 from dalembert.model.namespace import explain_unknown
 from dalembert.multibody.assembly import assembled
+from dalembert.multibody.elements import Drive
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.known import names_of, time_of
 from dalembert.multibody.mechanics import Mechanics
@@ -179,6 +180,7 @@ def _vector(what: str, value: Any, n: int) -> np.ndarray:
 def _chosen_inputs(system: Multibody, inputs: Sequence[str] | None) -> tuple[list[str], list[Any]]:
     """Inputs that forces read, and joints in which forces are applied."""
     driving = {joint.drive for joint in system.joints}
+    driving |= {name for element in system.elements if isinstance(element, Drive) for name in element.inputs}
     if inputs is None:
         return [name for name in system.inputs if name not in driving], []
     joints = {joint.name: joint for joint in system.joints}

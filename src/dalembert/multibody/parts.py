@@ -107,6 +107,7 @@ class Joint:
     limits: tuple[float, float] | None = None
     cut: bool | None = None  # whether loops are to be opened here; None: as it suits
     counted: bool = field(default=False)  # whether something depends on the number of turns
+    kept: bool = field(default=False)  # whether its coordinates are needed in every set of coordinates
 
     @property
     def coordinates(self) -> tuple[str, ...]:

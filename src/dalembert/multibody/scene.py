@@ -71,6 +71,7 @@ class Scene:
         #: of joints whose points are held together in axes of the "first" or "second" body, not of the world
         self.closing_axes: Mapping[int, str] = closing_axes or {}
         self.forces: dict[int, list[tuple[Vector, Vector]]] = {}
+        self.on_frames: list[tuple[Frame, Vector, Vector]] = []  # the same where they act: torque, force
         self.joint_forces: list[Scalar] = [0.0] * bones.n_v
         self.potential: Scalar = 0.0  # of elements
         self.without_potential: list[str] = []  # elements whose energy is not known
@@ -163,8 +164,14 @@ class Scene:
         """A force at the origin of a frame and a torque, in axes of the world."""
         motion = self.motion(frame)
         if motion.link >= 0:
-            arm = al.subtract(motion.x, self.tree.links[motion.link].x)
-            self.forces.setdefault(motion.link, []).append((al.add(torque, al.cross(arm, force)), force))
+            wrench = self.about_link(motion, torque, force)
+            self.forces.setdefault(motion.link, []).append(wrench)
+        self.on_frames.append((frame, torque, force))
+
+    def about_link(self, motion: Motion, torque: Vector, force: Vector) -> tuple[Vector, Vector]:
+        """The same about the origin of the link that the frame moves with."""
+        arm = al.subtract(motion.x, self.tree.links[motion.link].x)
+        return al.add(torque, al.cross(arm, force)), force
 
     def drive(self, joint: Joint, force: Scalar) -> None:
         """A generalized force in a joint, between its bodies."""
@@ -172,19 +179,24 @@ class Scene:
             place = self._place(joint, self.bones.rates_of(joint))
             self.joint_forces[place] = al.plus(self.joint_forces[place], force)
             return
-        A = self.motion(joint.first)
+        torque, pull = self.wrench_in(joint, force)
+        before = self.in_cuts.get(joint.number, (ZERO, ZERO))
+        self.in_cuts[joint.number] = (al.add(before[0], torque), al.add(before[1], pull))
+        self.act(joint.second, pull, torque)
+        back = self.reversed_wrench(joint, torque, pull)
+        self.act(joint.first, back[1], back[0])
+
+    def wrench_in(self, joint: Joint, force: Scalar) -> tuple[Vector, Vector]:
+        """(torque, force) on the second body at its frame, of a generalized force in a joint of one freedom."""
         sliding = joint.kind.name == "prismatic"
-        axis = al.turn(A.R, joint.axis if sliding or not self.planar else (0.0, 0.0, 1.0))
+        axis = al.turn(self.motion(joint.first).R, joint.axis if sliding or not self.planar else (0.0, 0.0, 1.0))
         along = al.scale(force, axis)
-        torque, pull = self.in_cuts.get(joint.number, (ZERO, ZERO))
-        self.in_cuts[joint.number] = (torque, al.add(pull, along)) if sliding else (al.add(torque, along), pull)
-        if sliding:  # the line of action goes through the second body's point
-            B = self.motion(joint.second)
-            self.act(joint.second, along)
-            self.act(joint.first, al.negative(along), al.negative(al.cross(al.subtract(B.x, A.x), along)))
-        else:
-            self.act(joint.second, ZERO, along)
-            self.act(joint.first, ZERO, al.negative(along))
+        return (ZERO, along) if sliding else (along, ZERO)
+
+    def reversed_wrench(self, joint: Joint, torque: Vector, force: Vector) -> tuple[Vector, Vector]:
+        """What the first body feels at its frame of what acts on the second one at its own."""
+        arm = al.subtract(self.motion(joint.second).x, self.motion(joint.first).x)
+        return al.negative(al.add(torque, al.cross(arm, force))), al.negative(force)
 
     # -- users' functions ------------------------------------------------------------------------------------------
 

@@ -176,7 +176,7 @@ def _order(system: Multibody, joint: Joint) -> int:
     """
     if joint.kind.name == "fixed":
         return -2
-    if joint.counted and not system.planar:  # planar systems can read every angle off the bodies
+    if joint.kept or (joint.counted and not system.planar):  # planar systems can read every angle off the bodies
         return -1
     return joint.kind.freedoms if joint.drive is None and joint.cut is None else 0
 
