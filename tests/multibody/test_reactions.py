@@ -10,7 +10,7 @@ TIGHT = {"rtol": 1e-9, "atol": 1e-9}
 
 
 def arm_with_weld(cut: bool | None) -> da.Multibody:
-    """Two links with a load welded to the first, from which a spring leads to the ground, and the second hinged to it."""
+    """Two links, a load that is welded to the first and hangs on a spring, and the second hinged to the load."""
     mb = da.Multibody()
     first = mb.body("first", 1.0, (0.1, 0.2, 0.25), com=(0.3, 0.1, 0.0))
     load = mb.body("load", 2.0, (0.3, 0.2, 0.4), com=(0.1, 0.0, 0.2))
