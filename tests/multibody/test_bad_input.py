@@ -233,7 +233,7 @@ REFLECTION = np.diag([1.0, 1.0, -1.0])
         ("mb.spherical('j', one, two, q0=(1, 0, 0))", "joint 'j'.*4 components"),
         ("mb.universal('j', one, two, axis='x', second_axis='x')", "joint 'j'.*perpendicular"),
         ("mb.universal('j', one, two, damping=1.0)", "joint 'j'.*damping= is for joints with one freedom"),
-        ("mb.universal('j', one, two, drive=np.sin)", "joint 'j'.*drive= is for joints with one freedom"),
+        ("mb.universal('j', one, two, drive=np.sin)", "joint 'j'.*several coordinates.*angle1, angle2"),
         ("mb.revolute('j', one, two, axes='x')", "joint 'j'.*no axes=; did you mean axis="),
         ("mb.revolute('j', one, two, pitch=1.0)", "joint 'j'.*takes no pitch="),
         ("mb.revolute('j', one, two, limits=(1, -1))", "joint 'j'.*wrong order"),

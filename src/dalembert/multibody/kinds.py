@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from dalembert.kept import computed
+from dalembert.multibody import moves
 
 
 class Move(IntEnum):
-    """Elementary motions of one frame relative to another."""
+    """Elementary motions of one frame relative to another, see `moves`."""
 
-    REVOLUTE = 0  # about an axis
-    PRISMATIC = 1  # along an axis
-    SCREW = 2  # about and along an axis
-    SPHERICAL = 3  # Euler parameters
-    FREE = 4  # a point and Euler parameters
+    REVOLUTE = moves.REVOLUTE
+    PRISMATIC = moves.PRISMATIC
+    SCREW = moves.SCREW
+    SPHERICAL = moves.SPHERICAL
+    FREE = moves.FREE
 
 
 #: numbers of coordinates and of velocities

@@ -15,6 +15,7 @@ from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
 from dalembert.multibody.parts import Body, Frame, placed
 from dalembert.multibody.quantities import Number, Parameter, name_of, number, value_of, values_of, vector
+from dalembert.multibody.shapes import Shape
 
 if TYPE_CHECKING:
     from dalembert.model import EquationsOfMotion
@@ -117,6 +118,7 @@ class Multibody(Joining, Loading, Analysing):
         centre = (0.0, 0.0, 0.0) if com is None else vector(where, "com", com, self.planar)
         moments = _inertia(where, inertia, self.planar)
         self._my_parameters(where, mass, *centre, *moments)
+        _check_shapes(where, shape)
         body = Body(self, len(self.bodies), name, mass, centre, moments, shape)
         if position is not None:
             body.position = values_of(vector(where, "position", position, self.planar))
@@ -249,6 +251,13 @@ class Multibody(Joining, Loading, Analysing):
         from dalembert.multibody.urdf import load
 
         return load(cls, source, fixed_base=fixed_base, gravity=gravity, name=name, **options)
+
+
+def _check_shapes(where: str, given: Any) -> None:
+    if given is None or isinstance(given, Shape):
+        return
+    if not (isinstance(given, Sequence) and all(isinstance(one, Shape) for one in given)):
+        raise ModelError(f"{where}: shape={shown(given)} must be a shape, such as da.Box(...), or a sequence of shapes")
 
 
 def _inertia(where: str, given: Any, planar: bool) -> tuple[Number, ...]:

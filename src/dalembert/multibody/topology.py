@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.multibody.moves import FREE, PRISMATIC, REVOLUTE, SCREW, SPHERICAL
 
-#: kinds of joints: about z of the joint's frame, along z, both at once, about a point, six degrees of freedom
-REVOLUTE, PRISMATIC, SCREW, SPHERICAL, FREE = range(5)
+__all__ = ["FREE", "PRISMATIC", "REVOLUTE", "SCREW", "SPHERICAL", "Topology"]
+
 #: numbers of coordinates and of velocities, by kind
 COORDINATES = np.array([1, 1, 1, 4, 7])
 VELOCITIES = np.array([1, 1, 1, 3, 6])

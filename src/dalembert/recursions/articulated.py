@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SCREW
+from dalembert.multibody.moves import FREE, PRISMATIC, REVOLUTE, SCREW
 from dalembert.recursions.algebra import (
     add,
     add6,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SCREW
+from dalembert.multibody.moves import FREE, PRISMATIC, REVOLUTE, SCREW
 from dalembert.recursions.algebra import add, back, cross, load3, load9, momentum, rotation_of, sub, times, turn
 from dalembert.recursions.rows import OFFSET, PITCH, ROTATION
 from dalembert.recursions.words import formula, real

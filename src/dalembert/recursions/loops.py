@@ -7,7 +7,7 @@ with a vector u of frame a, the way d from the origin of frame a to that of fram
 
 from __future__ import annotations
 
-from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SCREW
+from dalembert.multibody.moves import FREE, PRISMATIC, REVOLUTE, SCREW
 from dalembert.recursions.algebra import (
     add,
     back,

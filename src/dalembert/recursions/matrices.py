@@ -22,7 +22,7 @@ References
 
 from __future__ import annotations
 
-from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SCREW, SPHERICAL
+from dalembert.multibody.moves import FREE, PRISMATIC, REVOLUTE, SCREW, SPHERICAL
 from dalembert.recursions.algebra import (
     add,
     add6,

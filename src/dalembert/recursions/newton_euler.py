@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.multibody.topology import FREE, PRISMATIC, REVOLUTE, SCREW, SPHERICAL
+from dalembert.multibody.moves import FREE, PRISMATIC, REVOLUTE, SCREW, SPHERICAL
 from dalembert.recursions.algebra import add, back, load3, load6, load9, store3, store9, sub, turn
 from dalembert.recursions.joints import body_force, child_motion, joint_bias, joint_velocity, parent_force, pose
 from dalembert.recursions.rows import (

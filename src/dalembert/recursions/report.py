@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.compile.kernel import kernel
-from dalembert.multibody.topology import FREE, SPHERICAL
+from dalembert.multibody.moves import FREE, SPHERICAL
 from dalembert.recursions.algebra import (
     add,
     cross,
