@@ -13,6 +13,8 @@ from dalembert.kept import Slot
 from dalembert.regularize.half_explicit import DescriptorForm
 
 Pattern = tuple[np.ndarray, np.ndarray]  # rows, columns
+#: entries of matrices of which constants are of use: elimination as machine code is for small systems
+MOST_NONZEROS = 5000
 COMPILED: Slot[CompiledDescriptor] = Slot("compiled descriptor form", most=1)
 
 
@@ -38,7 +40,9 @@ class CompiledDescriptor:
 
 
 def constant_nonzeros(expression: ca.SX) -> np.ndarray:
-    """Values of the nonzeros, NaN where they depend on anything."""
+    """Values of the nonzeros, NaN where they depend on anything, or where there are so many that nobody asks."""
+    if expression.nnz() > MOST_NONZEROS:
+        return np.full(expression.nnz(), np.nan)
     return np.array([float(x) if x.is_constant() else np.nan for x in nonzeros(expression).elements()])
 
 

@@ -16,6 +16,8 @@ _LETTERS = {
     "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
     "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
 }  # fmt: skip
+#: whole numbers up to here are real ones without a second look
+MOST_WHOLE = 2**50
 #: how far a rotation matrix may be from orthogonal; it is then made so
 ORTHOGONAL = 1e-6
 #: in radians: beyond it hardly a digit is left of where an angle ends
@@ -45,6 +47,8 @@ def number(where: str, what: str, value: Any, *, least: float | None = None, abo
     if type(value) is Parameter:
         number(where, f"{what} ({value.name})", value.value, least=least, above=above)
         return value
+    if type(value) is int and -MOST_WHOLE < value < MOST_WHOLE:
+        value = float(value)
     if type(value) is not float:
         try:
             value = real(value)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from dalembert.multibody.parts import Body, Frame, Joint
 from dalembert.multibody.quantities import Parameter
 from dalembert.multibody.system import Multibody
 
+#: of joints that are not in the tree
+NEVER = 1000
 _UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-@dataclass(frozen=True, slots=True)
-class Carrier:
+class Carrier(NamedTuple):
     """What moves a body: a joint, run through forwards or backwards, or nothing but its own coordinates."""
 
     body: int
@@ -117,10 +118,10 @@ def _tree(system: Multibody, absolute: Collection[int] | None) -> tuple[list[Car
     they carry what has no mass.
     """
     n = len(system.bodies)
-    at_body: list[list[Joint]] = [[] for _ in range(n + 1)]
-    for joint in system.joints:
-        at_body[joint.first.body.number].append(joint)
-        at_body[joint.second.body.number].append(joint)
+    at_body: list[list[int]] = [[] for _ in range(n + 1)]
+    for number, joint in enumerate(system.joints):
+        at_body[joint.first.body.number].append(number)
+        at_body[joint.second.body.number].append(number)
     welded = _welded(system)
     own = {body.number for body in system.bodies} if absolute is None else set(absolute)
     own_groups = {welded[body] for body in own} - {welded[-1]}
@@ -132,18 +133,20 @@ def _tree(system: Multibody, absolute: Collection[int] | None) -> tuple[list[Car
     carriers: list[Carrier] = []
     queue: list[tuple[int, int, int, int, int]] = []
 
+    ends = [(joint.first.body.number, joint.second.body.number) for joint in system.joints]
+    orders = [_order(system, joint) for joint in system.joints]
+
     def arrive(body: int) -> None:
         reached[body] = True
-        for joint in at_body[body]:
-            there = joint.first.body.number
+        for number in at_body[body]:
+            there, other = ends[number]
             if there == body:
-                there = joint.second.body.number
-            if reached[there] or joint.cut is True:
+                there = other
+            if reached[there] or orders[number] == NEVER:
                 continue
-            order = _order(system, joint)
-            if order >= 0 and own_groups and welded[there] in own_groups:
+            if own_groups and orders[number] >= 0 and welded[there] in own_groups:
                 continue
-            heapq.heappush(queue, (order, depth[body], joint.number, body, there))
+            heapq.heappush(queue, (orders[number], depth[body], number, body, there))
 
     def grow() -> None:
         while queue:
@@ -153,7 +156,7 @@ def _tree(system: Multibody, absolute: Collection[int] | None) -> tuple[list[Car
             joint = system.joints[number]
             used.add(number)
             depth[there] = depth[here] + (joint.kind.name != "fixed")
-            carriers.append(Carrier(there, joint, joint.second.body.number == here))
+            carriers.append(Carrier(there, joint, ends[number][1] == here))
             arrive(there)
 
     arrive(-1)  # the ground, last in all arrays
@@ -172,8 +175,10 @@ def _tree(system: Multibody, absolute: Collection[int] | None) -> tuple[list[Car
 def _order(system: Multibody, joint: Joint) -> int:
     """Which joints come into the tree first: in a loop, one of those with the highest number is cut.
 
-    Negative ones keep their coordinates also where bodies have coordinates of their own.
+    Negative ones keep their coordinates also where bodies have coordinates of their own. `NEVER`: cut in any case.
     """
+    if joint.cut is True:
+        return NEVER
     if joint.kind.name == "fixed":
         return -2
     if joint.kept or (joint.counted and not system.planar):  # planar systems can read every angle off the bodies
