@@ -84,7 +84,7 @@ def test_loops_and_mixed_coordinates_are_the_same(monkeypatch, seed, planar):
 
 
 def hand(fingers=4):
-    """A palm that floats, with fingers of three links, springs between their tips, a driven joint, and a rocker loop."""
+    """A palm that floats, with fingers of three links, springs between their tips, and a driven joint."""
     mb = da.Multibody(gravity=(0, 0, -1))
     palm = mb.body("palm", 2.0, (0.3, 0.3, 0.5), position=(0, 0, 1))
     tips = []
