@@ -129,3 +129,16 @@ def test_parameters_keep_a_system_out_of_kernels(monkeypatch):
     mb = hand()
     mb.body("load", mass=mb.parameter("m", 1.0), inertia=0.1)
     assert mb.equations().graph.functions["force"].native is None
+
+
+def test_trees_too_large_for_jacobians_get_a_method_without():
+    mb = da.Multibody(planar=True)
+    last = mb.ground
+    for k in range(2500):
+        rod = mb.body(f"rod{k}", 1.0, 1 / 12, com=(0.5, 0))
+        mb.revolute(f"hinge{k}", last, rod, at=(1, 0) if k else (0, 0))
+        last = rod
+    model = mb.equations()
+    assert da.simulate(model, (0, 1e-3)).method.startswith("Hem5")
+    with pytest.raises(da.ModelError, match="Hem5, Rkf45, Mexx"):
+        da.simulate(model, (0, 1e-3), method="radau5")

@@ -125,6 +125,13 @@ def native_function(
     return function
 
 
+def lacks_derivatives(graph: Graph) -> bool:
+    """Whether implicit methods are out of the question: forces are too many for Jacobians by differences."""
+    function = graph.functions.get("force")
+    native = None if function is None else function.native
+    return native is not None and "by p" not in native.gives and graph.size("p") * graph.size("v") > MOST_ENTRIES
+
+
 def native_block(graph: Graph, role: str, what: str) -> NativeBlock:
     """Set up a quantity."""
     function = graph.functions[role]
@@ -141,8 +148,9 @@ def native_block(graph: Graph, role: str, what: str) -> NativeBlock:
     if pattern is None:
         if shape[0] * shape[1] > MOST_ENTRIES:
             raise ModelError(
-                f"{role} is a native function that does not give '{what}': {shape[0]}×{shape[1]} entries would have "
-                "to be differences; let its recipe give it, or choose another formulation"
+                f"{role} is a native function of {shape[0]} values that does not give its derivative '{what}', which "
+                "implicit methods need: take one that does without (Hem5, Rkf45, Mexx), other coordinates, or let its "
+                "recipe give it"
             )
         pattern = tuple(index.ravel() for index in np.indices(shape))
     return NativeBlock(native, role, what, shape, pattern, kinds, arguments, parent, kind)

@@ -74,7 +74,8 @@ def simulate(
         ``lambda s: [...]``: residuals that shall vanish at the start beside all constraints; see
         `consistent_initial_values`.
     method : str or options object
-        ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``.
+        ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``. "auto" is Radau5, and Hem5
+        for trees of thousands of bodies in joint coordinates.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
         Tolerances of the local error; rtol between 1e-14 and 1, atol between 1e-100 and 1e100.
     t_eval : array or Output, optional
@@ -126,7 +127,7 @@ def simulate(
     if not isinstance(model, Model):
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
         raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")
-    options = resolve_method(method)
+    options = resolve_method(method, model)
     t0, t1 = time_span(t_span)
     model = model.replace(parameters, inputs)
     if discrete is not None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from dalembert.checks import shown
 from dalembert.errors import OptionError
+from dalembert.model import Model
+from dalembert.model.native_blocks import lacks_derivatives
 from dalembert.solvers.dassl import Dassl
 from dalembert.solvers.geoms import Geoms
 from dalembert.solvers.hedop5 import Hedop5
@@ -35,12 +37,16 @@ METHODS: dict[str, type[MethodOptions]] = {
 
 @functools.cache
 def _defaults(name: str) -> MethodOptions:
-    """A method with its default options; "auto" is the one that suits most problems."""
-    return METHODS["radau5" if name == "auto" else name]()
+    """A method with its default options."""
+    return METHODS[name]()
 
 
-def resolve_method(method: Any) -> MethodOptions:
-    """An options object from a name, a class or an options object."""
+def resolve_method(method: Any, model: Model | None = None) -> MethodOptions:
+    """An options object from a name, a class or an options object.
+
+    "auto" is the method that suits most problems; for models of so many bodies that nobody can have their Jacobians
+    one that needs none.
+    """
     if isinstance(method, MethodOptions):
         return method
     if isinstance(method, type) and issubclass(method, MethodOptions):
@@ -48,7 +54,9 @@ def resolve_method(method: Any) -> MethodOptions:
     if isinstance(method, str):
         method = str.__str__(method)
         name = method.lower()
-        if name in METHODS or name == "auto":
+        if name == "auto":
+            return _defaults("hem5" if model is not None and lacks_derivatives(model.graph) else "radau5")
+        if name in METHODS:
             return _defaults(name)
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
