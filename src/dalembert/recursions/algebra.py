@@ -122,11 +122,6 @@ def times(A, B):
 
 
 @formula
-def transposed(A):
-    return A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8]
-
-
-@formula
 def column(A, k):
     """Column k of a matrix; k must be a constant."""
     return A[k], A[k + 3], A[k + 6]
