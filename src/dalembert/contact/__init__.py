@@ -1,0 +1,1 @@
+"""Contact: what bodies do when they meet, slide and part."""
