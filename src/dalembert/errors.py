@@ -131,6 +131,21 @@ class PenetratingStart(ContactError, InconsistentInitialValues):
 
 class PainleveParadox(ContactError):
     """Coulomb's friction and rigid bodies contradict each other: no contact force fits while a contact slides."""
+class ComplementarityFailed(SimulationError):
+    """No forces or impulses were found that satisfy the conditions of contact.
+
+    Attributes
+    ----------
+    contact : int or None
+        Number of the contact (block) behind it, counted from 0.
+    reason : str
+        "ray": the path of the method goes to infinity, as where there is no solution (Painlevé); "iterations": the
+        limit was reached, or rounding errors let no better answer through.
+    """
+
+    def __init__(self, message: str, contact: int | None = None, reason: str = "iterations", solution: Any = None):
+        super().__init__(message, solution)
+        self.contact, self.reason = contact, reason
 
 
 class FunctionFailed(SimulationError):
