@@ -131,6 +131,8 @@ class PenetratingStart(ContactError, InconsistentInitialValues):
 
 class PainleveParadox(ContactError):
     """Coulomb's friction and rigid bodies contradict each other: no contact force fits while a contact slides."""
+
+
 class ComplementarityFailed(SimulationError):
     """No forces or impulses were found that satisfy the conditions of contact.
 

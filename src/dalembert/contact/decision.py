@@ -94,7 +94,11 @@ def decide(
             decision.modes[i], decision.slips[i] = SLIDING, -lam[1:] / held
     for i in decision.in_force:
         contact = space.contacts[i]
-        if contact.stick and decision.modes[i] == CLOSED and all(rows.take(i, k + 1) for k in range(len(contact.stick))):
+        if (
+            contact.stick
+            and decision.modes[i] == CLOSED
+            and all(rows.take(i, k + 1) for k in range(len(contact.stick)))
+        ):
             decision.sticking.append(i)
     return decision
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 import casadi as ca
 
 from dalembert.model import EquationsOfMotion
-from dalembert.model.contacts import CLOSED, IMPLIED, OPEN, SLIDING, SLACKS, Contact, friction_of
+from dalembert.model.contacts import CLOSED, IMPLIED, OPEN, SLACKS, SLIDING, Contact, friction_of
 from dalembert.model.event import Event
 from dalembert.model.expression import scalar
 
