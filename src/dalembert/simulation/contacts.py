@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dalembert.contact.responder import Contacts
-from dalembert.errors import OptionError
+from dalembert.contact.space import contact_space
+from dalembert.errors import OptionError, PenetratingStart
 from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues
 from dalembert.simulation.hybrid import Actions, HybridState
 from dalembert.simulation.loop import beginning
+from dalembert.simulation.segments import of_whole
 from dalembert.simulation.task import Task
 from dalembert.solvers.start import start_values
 
@@ -46,6 +50,23 @@ def closed_contacts(task: Task) -> tuple[Contacts, HybridState, InitialValues]:
     given = {f"{kind}0": start.vectors[kind] for kind in model.settable_kinds}
     initial = start_values(own, free.t, given, mode="correct")
     return contacts, start, initial
+
+
+def free_values(task: Task) -> InitialValues:
+    """Start values for a method that treats contacts itself: none is in force, but none may be violated."""
+    model = task.model
+    found = of_whole(initial_values(task, restricted(model, model.bilateral)), model)
+    gaps = contact_space(model).gaps(found.t, found.values, model.theta(found.t))
+    deepest = int(np.argmin(gaps))
+    p, (rtol, atol) = np.abs(found.values["p"]).max(initial=0.0), task.tolerances.tightest
+    if not gaps[deepest] >= -(atol + rtol * max(p, 1.0)):
+        name = model.contacts[deepest].name
+        raise PenetratingStart(
+            f"contact '{name}' has the gap {gaps[deepest]:.6g} at the start: bodies must not penetrate each other. Move "
+            "them apart, or check the sign of the gap in unilateral=",
+            contact=name,
+        )
+    return found
 
 
 class WithContacts:
