@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dalembert.errors import ModelError
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
@@ -51,7 +52,7 @@ class MoreauJean(MethodOptions):
     theta: float = 0.5  # from 0.5, second order where nothing touches, to 1, which damps
     projection: bool = True  # of positions, to joints and out of penetrations; of velocities to joints
     implicit: bool | None = None  # forces by their Jacobians; None: if these are at hand and the model is not large
-    tolerance: float = 1e-8  # impulses of the last iteration change by this fraction
+    tolerance: float | None = None  # impulses change by this fraction at the last iteration; None: 1e-8, 1e-4 for collisions
     iterations: int = 1000  # of Gauss and Seidel's method at most
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
 
@@ -60,19 +61,30 @@ class MoreauJean(MethodOptions):
         require(not math.isnan(self.h), "MoreauJean needs its step size, e.g. MoreauJean(h=1e-3)")
         require(SHORTEST < self.h < math.inf, f"h={self.h} must be positive and finite")
         require(0.5 <= self.theta <= 1.0, f"theta={self.theta} must lie between 0.5 and 1; below, steps are unstable")
-        require(0 < self.tolerance < 1, f"tolerance={self.tolerance} must lie between 0 and 1")
+        require(self.tolerance is None or 0 < self.tolerance < 1, f"tolerance={self.tolerance} must lie between 0 and 1")
         require(self.iterations >= 1, f"iterations={self.iterations} must be at least 1")
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
 
     def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
-        return descriptor_form(model, "MoreauJean")
+        form = descriptor_form(model, "MoreauJean")
+        if model.collisions is not None and form.constraint_names:
+            raise ModelError(
+                f"model '{model.name}' has collisions and constraints ('{form.constraint_names[0]}', …): MoreauJean "
+                "treats collisions of free bodies only. Give the contacts of bodies with joints by unilateral="
+            )
+        return form
 
     def new_stepper(self, form: DescriptorForm, model: Model) -> MoreauStepper:
         from dalembert.compile.half_explicit import compile_descriptor
         from dalembert.compile.kernel import load
 
         compiled = compile_descriptor(form)
+        if model.collisions is not None:
+            load("dalembert.solvers.moreau.collision_stepper")
+            from dalembert.solvers.moreau.collision_stepper import CollisionStepper
+
+            return CollisionStepper(self, compiled)
         load("dalembert.solvers.moreau.stepper")
         from dalembert.solvers.moreau.stepper import MoreauStepper
 

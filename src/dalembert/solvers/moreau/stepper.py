@@ -45,6 +45,8 @@ PROJECTED = 1e-3
 class MoreauStepper(KernelStepper):
     """A run of the method."""
 
+    default_tolerance = 1e-8
+
     def __init__(self, options: MoreauJean, compiled: CompiledDescriptor):
         self.options, self.compiled = options, compiled
         kept, key = compiled.form.kept, options.implicit
@@ -63,7 +65,7 @@ class MoreauStepper(KernelStepper):
         saddle.set(own=saddle.address)
         state.set(
             saddle=saddle.address, max_step=spec.max_step, max_steps=spec.max_steps, min_step=0.0, step=options.h,
-            theta=options.theta, tolerance=options.tolerance, iterations=options.iterations,
+            theta=options.theta, tolerance=options.tolerance or self.default_tolerance, iterations=options.iterations,
             project=int(options.projection), projection_limit=PROJECTED,
         )  # fmt: skip
         state.rtol[:], state.atol[:] = spec.tolerances.rtol, spec.tolerances.atol
@@ -89,18 +91,20 @@ class MoreauStepper(KernelStepper):
     def limit_first_step(self, h: float) -> None:
         """Steps have a fixed size."""
 
-    def take_steps(self) -> int:
-        state = self.state
-        status = moreau_jean(state.record, self.ports, self.buffer, self.scan)
+    def advance(self) -> int:
+        status, state = super().advance(), self.state
         if status == Status.DONE and state.unsolved:
             warn_user(
                 f"in {int(state.unsolved)} steps the impulses of contacts did not settle to tolerance = "
-                f"{self.options.tolerance:g} within {self.options.iterations} iterations: raise either, or take a "
+                f"{float(state.tolerance):g} within {self.options.iterations} iterations: raise either, or take a "
                 "smaller h",
                 ContactsNotSolved,
             )
             state.set(unsolved=0)
         return status
+
+    def take_steps(self) -> int:
+        return moreau_jean(self.state.record, self.ports, self.buffer, self.scan)
 
     def name_counts(self, counts: np.ndarray) -> dict[str, int]:
         own = {"contacts": CONTACTS, "contact_iterations": ITERATIONS, "closed_contacts": CLOSED}
