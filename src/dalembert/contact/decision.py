@@ -29,7 +29,7 @@ class Decision:
     """Modes of contacts, by number; contacts that are not named are open."""
 
     modes: dict[int, float] = field(default_factory=dict)
-    slips: dict[int, np.ndarray] = field(default_factory=dict)  # unit vectors of those that begin to slide
+    slips: dict[int, np.ndarray] = field(default_factory=dict)  # directions of those that slide
     in_force: list[int] = field(default_factory=list)  # with a normal row of their own
     sticking: list[int] = field(default_factory=list)  # with tangential rows of their own
     normal: dict[int, float] = field(default_factory=dict)  # forces

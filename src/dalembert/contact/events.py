@@ -13,7 +13,7 @@ from enum import StrEnum
 import casadi as ca
 
 from dalembert.model import EquationsOfMotion
-from dalembert.model.contacts import CLOSED, IMPLIED, OPEN, SLACKS, SLIDING, Contact, friction_of
+from dalembert.model.contacts import CLOSED, IMPLIED, OPEN, SLACKS, SLIDING, TINY, Contact, friction_of
 from dalembert.model.event import Event
 from dalembert.model.expression import scalar
 
@@ -75,9 +75,9 @@ def _length(vector: ca.SX) -> ca.SX:
 
 
 def _speed(model: EquationsOfMotion, contact: Contact, discrete: dict[str, ca.SX], slack: ca.SX) -> ca.SX:
-    """Falls through zero where sliding ends: in the plane where the velocity changes its sign, in space where it nearly
-    vanishes."""
+    """The speed in the direction that the contact had at the last event."""
     velocity = -model.graph.value("nonholonomic")[list(contact.stick)]
+    slips = ca.vertcat(*(discrete[name] for name in contact.slips))
     if contact.dim == 2:
-        return velocity * discrete[contact.slips[0]] + slack
-    return ca.sqrt(ca.sumsqr(velocity)) - slack
+        return velocity * slips + slack
+    return ca.dot(velocity + slips, slips) / ca.sqrt(ca.sumsqr(slips) + TINY)

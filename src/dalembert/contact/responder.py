@@ -244,14 +244,13 @@ class Contacts:
             speed = np.linalg.norm(velocity)
             if i in stays and self.friction[i] > 0 and speed > scales.noise and i not in happened.stopping:
                 slides[i] = velocity / speed
-        planar = {i: d for i, d in slides.items() if space.contacts[i].dim == 2}
-        trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=planar)
+        trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=slides)
         trial_discrete = self._with(state.discrete, mode_values(space, trial, model.discrete_names, scales.speed))
         decision = decide(
             space, t, vectors, model.theta(t, trial_discrete), stays, slides, self.friction,
             opening=happened.opening, slipping=happened.slipping,
         )  # fmt: skip
-        decision.slips |= {i: d for i, d in planar.items() if decision.modes.get(i) == SLIDING}
+        decision.slips |= {i: d for i, d in slides.items() if decision.modes.get(i) == SLIDING}
         values = dict(mode_values(space, decision, model.discrete_names, scales.speed))
         load = max(OF_FORCE * decision.scale, np.finfo(float).tiny)
         values |= dict(zip(SLACKS, (scales.gap, load, scales.speed), strict=True))

@@ -62,8 +62,8 @@ class Contact:
 
     @property
     def slips(self) -> tuple[str, ...]:
-        """Names of the discrete variables that hold the direction of sliding (in space: what is added to the sliding
-        velocity, so that there is a direction at once)."""
+        """Names of the discrete variables that hold the direction of sliding at the last event: in the plane a sign, in
+        space a vector, so small that it can be added to the velocity, which then has a direction from the start."""
         return numbered(f"{self.name}_slip", len(self.stick))
 
     @property
@@ -245,12 +245,16 @@ def _sliding(model: EquationsOfMotion, given: Any, names: Sequence[str], faults:
 
 
 def direction(traced: Traced, contact: Contact, discrete: Mapping[str, ca.SX]) -> ca.SX:
-    """The direction in which a contact slides: in the plane a sign, in space that of its velocity."""
+    """The direction in which a contact slides: in the plane a sign, in space that of its velocity.
+
+    Where the velocity vanishes and turns round, the direction stays, so that steps across that place are smooth: the
+    event there decides what follows.
+    """
     slips = ca.vertcat(*(discrete[name] for name in contact.slips))
     if contact.dim == 2:
         return slips
     moved = traced.sliding[contact.number] + slips
-    return moved / ca.sqrt(ca.sumsqr(moved) + TINY)
+    return ca.sign(ca.dot(moved, slips)) * moved / ca.sqrt(ca.sumsqr(moved) + TINY)
 
 
 def sliding_force(model: EquationsOfMotion, traced: Traced, contact: Contact) -> ca.SX:

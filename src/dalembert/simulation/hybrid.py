@@ -117,7 +117,8 @@ class Responder(Protocol):
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""
 
     def accumulates(self, number: int) -> bool:
-        """Whether this event may occur ever faster: the driver then does not take that for an error."""
+        """Whether this event may occur ever faster: the driver then does not take that for an error, and its value has
+        a sign also where it has just occurred."""
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         """The state after the events `which`, numbers in order, have occurred together."""
