@@ -86,7 +86,8 @@ def _accelerations(
     space: ContactSpace, t: float, vectors: Vectors, theta: np.ndarray, decision: Decision, which: Sequence[int]
 ) -> np.ndarray:
     """Of the gaps of open contacts, with the forces of those in force."""
-    found = space.accelerations(t, vectors, theta, [*decision.in_force, *which], decision.sticking)
+    normals = np.array([space.rows[i][0] for i in which], int)
+    found = space.accelerations(t, vectors, theta, np.concatenate([decision.rows, normals]))
     n = len(found.b) - len(which)  # their rows are the last ones
     lam = np.linalg.lstsq(found.A[:n, :n], -found.b[:n], rcond=None)[0] if n else np.zeros(0)
     return found.b[n:] + found.A[n:, :n] @ lam
