@@ -143,7 +143,9 @@ class Collisions:
         """Radii of balls about the centres of shapes that hold them; 0 for half-spaces."""
         size, kind = self.shape_size, self.shape_kind
         box = np.linalg.norm(size[:, : 2 if self.planar else 3], axis=1)
-        return np.select([kind == SPHERE, kind == CAPSULE, kind == BOX], [size[:, 0], size[:, 0] + size[:, 1], box], 0.0)
+        return np.select(
+            [kind == SPHERE, kind == CAPSULE, kind == BOX], [size[:, 0], size[:, 0] + size[:, 1], box], 0.0
+        )
 
     def ignored_keys(self) -> np.ndarray:
         """Pairs that do not collide, as sorted numbers."""
@@ -203,9 +205,7 @@ def _inertia(given: Any, n: int, planar: bool, faults: list[str]) -> np.ndarray:
     return np.zeros((n, 3, 3))
 
 
-def _table(
-    shapes: Any, n: int, planar: bool, names: Sequence[str], faults: list[str]
-) -> tuple[np.ndarray, ...] | None:
+def _table(shapes: Any, n: int, planar: bool, names: Sequence[str], faults: list[str]) -> tuple[np.ndarray, ...] | None:
     """Columns of shapes of one kind: body, kind, position, rotation, size; boxes with their corners."""
     if not isinstance(shapes, Shapes) or shapes.kind not in ("sphere", "capsule", "box", "half-space"):
         faults.append(f"shapes: {shown(shapes)} must be Shapes of spheres, capsules, boxes or half-spaces")
@@ -216,11 +216,17 @@ def _table(
     m, width = len(body), {SPHERE: 1, CAPSULE: 2, BOX: 3, HALF_SPACE: 0}[kind]
     size = np.zeros((m, 3))
     given = _numbers(f"{what}: size", shapes.size, 2, faults) if width else np.zeros((m, 0))
-    position = np.zeros((m, 3)) if shapes.position is None else _numbers(f"{what}: position", shapes.position, 2, faults)
+    position = (
+        np.zeros((m, 3)) if shapes.position is None else _numbers(f"{what}: position", shapes.position, 2, faults)
+    )
     rotation = np.eye(3) + np.zeros((m, 3, 3))
     if shapes.rotation is not None:
         rotation = _numbers(f"{what}: rotation", shapes.rotation, 3, faults)
-    for name, array, shape in (("size", given, (m, width)), ("position", position, (m, 3)), ("rotation", rotation, (m, 3, 3))):
+    for name, array, shape in (
+        ("size", given, (m, width)),
+        ("position", position, (m, 3)),
+        ("rotation", rotation, (m, 3, 3)),
+    ):
         if array.shape != shape and len(faults) == found:
             faults.append(f"{what}: {name} has the shape {array.shape}, not {shape}")
     if len(faults) > found:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.contact.events import Change
 from dalembert.contact.responder import Contacts
 from dalembert.contact.space import contact_space
 from dalembert.errors import OptionError, PenetratingStart
 from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues
+from dalembert.regularize.initial import OF_CONTACTS
 from dalembert.simulation.hybrid import Actions, HybridState
 from dalembert.simulation.loop import beginning
 from dalembert.simulation.segments import of_whole
@@ -22,10 +24,13 @@ from dalembert.solvers.start import start_values
 def initial_values(task: Task, model: Model) -> InitialValues:
     """Start values of a run for its model, or for one with fewer constraints."""
     rtol, atol = task.tolerances.tightest
+    given = task.given
+    if model is not task.model:  # multipliers are those of fewer constraints; they are guesses only
+        given = {key: value for key, value in given.items() if key not in OF_CONTACTS}
     return start_values(
         model,
         beginning(model, task.t0, task.t1),
-        task.given,
+        given,
         mode=task.options.initial_values,
         rtol=rtol,
         atol=atol,
@@ -38,8 +43,8 @@ def closed_contacts(task: Task) -> tuple[Contacts, HybridState, InitialValues]:
     model = task.model
     if task.t1 < task.t0:
         raise OptionError(
-            f"t_span = ({task.t0:g}, {task.t1:g}): impacts and friction have no past that follows from what comes after "
-            "them; contacts are simulated forwards in time"
+            f"t_span = ({task.t0:g}, {task.t1:g}): impacts and friction have no past that follows from what comes "
+            "after them; contacts are simulated forwards in time"
         )
     contacts = Contacts(model, task.tolerances, task.t0, task.t1)
     free = initial_values(task, restricted(model, model.bilateral))
@@ -62,8 +67,8 @@ def free_values(task: Task) -> InitialValues:
     if not gaps[deepest] >= -(atol + rtol * max(p, 1.0)):
         name = model.contacts[deepest].name
         raise PenetratingStart(
-            f"contact '{name}' has the gap {gaps[deepest]:.6g} at the start: bodies must not penetrate each other. Move "
-            "them apart, or check the sign of the gap in unilateral=",
+            f"contact '{name}' penetrates at the start: its gap is {gaps[deepest]:.6g}. Give positions in which no gap "
+            "is negative, or check its sign in unilateral=",
             contact=name,
         )
     return found
@@ -72,7 +77,7 @@ def free_values(task: Task) -> InitialValues:
 class WithContacts:
     """The actions of users' events, and contacts, which look at the state whenever anything has changed."""
 
-    asked_at_breakpoints = True
+    impacts = True
 
     def __init__(self, actions: Actions, contacts: Contacts):
         self.actions, self.contacts, self._own = actions, contacts, len(actions.events)
@@ -82,6 +87,10 @@ class WithContacts:
 
     def accumulates(self, number: int) -> bool:
         return number >= self._own
+
+    def overdue(self, values: np.ndarray) -> list[int]:
+        own = enumerate(self.contacts.events, self._own)
+        return [k for k, event in own if values[k] < 0 and event.change is not Change.CLOSES]
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         users = [number for number in which if number < self._own]

@@ -67,6 +67,6 @@ def resolve_method(method: Any, model: Model | None = None) -> MethodOptions:
 
 
 __all__ = [
-    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "MoreauJean", "Odassl", "Phem56", "Radau5", "Rkf45",
-    "resolve_method",
+    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "MoreauJean", "Odassl", "Phem56", "Radau5",
+    "Rkf45", "resolve_method",
 ]  # fmt: skip

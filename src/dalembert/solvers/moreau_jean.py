@@ -52,7 +52,9 @@ class MoreauJean(MethodOptions):
     theta: float = 0.5  # from 0.5, second order where nothing touches, to 1, which damps
     projection: bool = True  # of positions, to joints and out of penetrations; of velocities to joints
     implicit: bool | None = None  # forces by their Jacobians; None: if these are at hand and the model is not large
-    tolerance: float | None = None  # impulses change by this fraction at the last iteration; None: 1e-8, 1e-4 for collisions
+    tolerance: float | None = (
+        None  # impulses change by this fraction at the last iteration; None: 1e-8, 1e-4 for collisions
+    )
     iterations: int = 1000  # of Gauss and Seidel's method at most
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
 
@@ -61,7 +63,9 @@ class MoreauJean(MethodOptions):
         require(not math.isnan(self.h), "MoreauJean needs its step size, e.g. MoreauJean(h=1e-3)")
         require(SHORTEST < self.h < math.inf, f"h={self.h} must be positive and finite")
         require(0.5 <= self.theta <= 1.0, f"theta={self.theta} must lie between 0.5 and 1; below, steps are unstable")
-        require(self.tolerance is None or 0 < self.tolerance < 1, f"tolerance={self.tolerance} must lie between 0 and 1")
+        require(
+            self.tolerance is None or 0 < self.tolerance < 1, f"tolerance={self.tolerance} must lie between 0 and 1"
+        )
         require(self.iterations >= 1, f"iterations={self.iterations} must be at least 1")
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
 

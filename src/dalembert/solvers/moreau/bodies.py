@@ -79,7 +79,7 @@ def turn_inertia(own):
     local, turned, axes = mat(own.inverse_inertia, n, 9), mat(own.inertia, n, 9), mat(own.axes, n, 9)
     spherical = ivec(own.round, n)
     for b in range(n):
-        J, I, R = local[b], turned[b], axes[b]  # noqa: E741
+        J, I, R = local[b], turned[b], axes[b]
         if spherical[b] == 1 or own.planar == 1:
             for k in range(9):
                 I[k] = J[k]
@@ -150,7 +150,7 @@ def relative(row, a, b, velocity):
 
 
 @inlined
-def push(row, at, sign, u, inverse_mass, I, x, y, z):  # noqa: E741
+def push(row, at, sign, u, inverse_mass, I, x, y, z):
     """An impulse (x, y, z) times sign at an arm of one body."""
     x, y, z = sign * x, sign * y, sign * z
     r0, r1, r2 = row[at], row[at + 1], row[at + 2]
@@ -164,7 +164,7 @@ def push(row, at, sign, u, inverse_mass, I, x, y, z):  # noqa: E741
 
 
 @device
-def add_to_matrix(row, arm, inverse_mass, I):  # noqa: E741
+def add_to_matrix(row, arm, inverse_mass, I):
     """One body's part of the 3×3 matrix of a contact: m⁻¹ d·e + (r×d)·I⁻¹ (r×e) for its directions d and e."""
     r0, r1, r2 = row[arm], row[arm + 1], row[arm + 2]
     for i in range(3):
@@ -176,9 +176,7 @@ def add_to_matrix(row, arm, inverse_mass, I):  # noqa: E741
         row[MATRIX + 4 * i] += inverse_mass
         for j in range(3):
             e0, e1, e2 = row[3 * j], row[3 * j + 1], row[3 * j + 2]
-            row[MATRIX + 3 * i + j] += (
-                w0 * (r1 * e2 - r2 * e1) + w1 * (r2 * e0 - r0 * e2) + w2 * (r0 * e1 - r1 * e0)
-            )
+            row[MATRIX + 3 * i + j] += w0 * (r1 * e2 - r2 * e1) + w1 * (r2 * e0 - r0 * e2) + w2 * (r0 * e1 - r1 * e0)
 
 
 @device

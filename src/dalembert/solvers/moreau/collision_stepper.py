@@ -97,7 +97,7 @@ class CollisionStepper(MoreauStepper):
         names = ("the ground", *self.data.names)
         a, b = (names[int(self.collisions.wholes[worst, k]) + 1] for k in (BODY_A, BODY_B))
         raise PenetratingStart(
-            f"'{b}' and '{a}' penetrate each other by {-gaps[worst]:.6g} at t = {t:.9g}: move bodies apart at the start",
+            f"'{b}' and '{a}' penetrate each other by {-gaps[worst]:.6g}. Move them apart at the start, t = {t:.9g}",
             contact=f"{b} and {a}",
         )
 

@@ -2,8 +2,6 @@
 
 from dalembert.compile.kernel import device, kernel
 from dalembert.compile.memory import ivec, reference, vec
-from dalembert.solvers.buffer import buffer_type
-from dalembert.solvers.events import scan_type
 from dalembert.solvers.moreau.bodies import (
     iterate_over_bodies,
     move_apart,
@@ -20,9 +18,8 @@ from dalembert.solvers.moreau.collide import COLLISIONS, collisions_at
 from dalembert.solvers.moreau.kernel import take_steps
 from dalembert.solvers.moreau.narrow import find_contacts, keep_impulses
 from dalembert.solvers.moreau.smooth import FINE, free_motion, move, predict
-from dalembert.solvers.moreau.state import CLOSED, CONTACTS, LAYOUT, N_OWN_COUNTS
+from dalembert.solvers.moreau.state import CLOSED, CONTACTS, N_OWN_COUNTS
 from dalembert.solvers.phases import Phase, enter
-from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import i8, vector
 from dalembert.solvers.status import N_COUNTS
 

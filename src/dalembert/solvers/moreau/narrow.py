@@ -95,9 +95,7 @@ def add_contact(own, a, b, key, n0, n1, n2, x, y, z, gap):
         row[IMPULSE + i] = 0.0
         if slot >= 0:
             at = NORMAL if i == 0 else TANGENT1 if i == 1 else TANGENT2
-            row[IMPULSE + i] = (
-                old[slot, 0] * row[at] + old[slot, 1] * row[at + 1] + old[slot, 2] * row[at + 2]
-            )
+            row[IMPULSE + i] = old[slot, 0] * row[at] + old[slot, 1] * row[at + 1] + old[slot, 2] * row[at + 2]
     row[IMPULSE] = max(row[IMPULSE], 0.0)
     own.n_contacts += 1
 
@@ -249,7 +247,9 @@ def on_planes(own, s):
         key = ((own.n_shapes + k) * (own.n_shapes + own.n_planes) + s) * FEATURES
         if kind != CAPSULE:
             at, gap = 0.5 * (height + r), height - r
-            add_contact(own, -1, body, key, n0, n1, n2, center[0] - at * n0, center[1] - at * n1, center[2] - at * n2, gap)
+            add_contact(
+                own, -1, body, key, n0, n1, n2, center[0] - at * n0, center[1] - at * n1, center[2] - at * n2, gap
+            )
             continue
         dx, dy, dz = axis_of(own, s)
         along = n0 * dx + n1 * dy + n2 * dz

@@ -6,8 +6,6 @@ never gains energy. With what one impulse along each row does to velocities, all
     y = A p + q,    A = W K⁻¹ Wᵀ,    q = W v_free + w + e min(W v + w, 0)      (e in normal rows only)
 """
 
-import numpy as np
-
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import ivec, mat, vec
 from dalembert.solvers.moreau.cone import solve_normal, solve_planar, solve_spatial
@@ -129,7 +127,7 @@ def iterate(state):
     A, q, p = mat(state.A, R, R), vec(state.q, R), vec(state.impulse, R)
     active, first = ivec(state.active, state.n_contacts), ivec(state.first_row, state.n_contacts + 1)
     friction = vec(state.friction, state.n_contacts)
-    for turn in range(state.iterations):
+    for _turn in range(state.iterations):
         change, size, k = 0.0, 0.0, 0
         for a in range(state.n_active):
             c = active[a]
@@ -210,7 +208,7 @@ def push_apart(state, ports):
         return FINE
     for k in range(R):
         c[k] = 0.0
-    for turn in range(state.iterations):
+    for _turn in range(state.iterations):
         change, size, k = 0.0, 0.0, 0
         for a in range(state.n_active):
             y = gap[a]

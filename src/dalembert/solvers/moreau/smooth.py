@@ -185,7 +185,7 @@ def free_motion(state, ports):
     if outcome == FINE:
         outcome = solve_for_change(state, ports)
     rates = vec(state.rates, n_d)
-    for turn in range(1, state.passes):
+    for _turn in range(1, state.passes):
         if outcome != FINE:
             return outcome
         change = vec(state.change, n_v)
@@ -289,7 +289,7 @@ def project(state, ports):
 def set_polynomial(state, straight):
     """Of the step from `x` to `next`: positions as p' at the start says, or straight where contacts are closed;
     velocities straight; multipliers constant."""
-    n, n_p, n_v, n_d, h = state.n, state.n_p, state.n_v, state.n_d, state.h
+    n, n_p, n_d, h = state.n, state.n_p, state.n_d, state.h
     c, x, new = mat(state.coefficients, state.n_coefficients, n), vec(state.x, n), vec(state.next, n)
     p_dot = vec(state.p_dot, n_p)
     for i in range(n):
