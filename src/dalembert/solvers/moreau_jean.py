@@ -48,7 +48,7 @@ class MoreauJean(MethodOptions):
 
     treats_contacts = True
 
-    h: float = math.nan  # the step size
+    h: float | None = None  # the step size
     theta: float = 0.5  # from 0.5, second order where nothing touches, to 1, which damps
     projection: bool = True  # of positions, to joints and out of penetrations; of velocities to joints
     implicit: bool | None = None  # forces by their Jacobians; None: if these are at hand and the model is not large
@@ -60,7 +60,7 @@ class MoreauJean(MethodOptions):
 
     def __post_init__(self) -> None:
         self.coerce_numbers()
-        require(not math.isnan(self.h), "MoreauJean needs its step size, e.g. MoreauJean(h=1e-3)")
+        require(self.h is not None, "MoreauJean needs its step size, e.g. MoreauJean(h=1e-3)")
         require(SHORTEST < self.h < math.inf, f"h={self.h} must be positive and finite")
         require(0.5 <= self.theta <= 1.0, f"theta={self.theta} must lie between 0.5 and 1; below, steps are unstable")
         require(

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.compile.kernel import device, inlined
 
 #: turns of the search for the direction of sliding, and what is left of its residual, relative to the impulse
-MOST_TURNS, NEARLY_ZERO = 60, 1e-13
+MOST_TURNS, NEARLY_ZERO = 150, 1e-13
 
 
 @inlined
@@ -58,7 +58,7 @@ def solve_spatial(a00, a01, a02, a10, a11, a12, a20, a21, a22, q0, q1, q2, mu):
     size = 0.5 * (b11 + b22)
     low, high, alpha = 0.0, np.inf, 0.0
     x, y, normal = 0.0, 0.0, 0.0
-    for _ in range(MOST_TURNS):
+    for turn in range(MOST_TURNS):
         d11, d22 = b11 + alpha, b22 + alpha
         det = d11 * d22 - b12 * b21
         if det <= 0.0:  # no stiffness along a tangent: farther into the sliding ones
@@ -76,12 +76,13 @@ def solve_spatial(a00, a01, a02, a10, a11, a12, a20, a21, a22, q0, q1, q2, mu):
             low = alpha
         else:
             high = alpha
-        if high - low <= 1e-15 * high:
+        if high < np.inf and high - low <= 1e-15 * high:
             break
-        # Newton's method for length/(μ normal) − 1 = 0, exact where tangents are equal and do not couple
+        # a fixed point of length/(μ normal) = 1, exact where tangents are equal and do not couple; every third turn
+        # halves the interval, as the other steps may shorten it from one side only
         step = alpha + (length / (mu * normal) - 1.0) * (size + alpha) if normal > 0.0 else np.inf
-        if not low < step < high:
-            step = 0.5 * (low + high) if high < np.inf else 2.0 * alpha + size
+        if not low < step < high or turn % 3 == 2:
+            step = 0.5 * (low + high) if high < np.inf else 4.0 * alpha + size
         alpha = step
     normal = max(normal, 0.0)
     length = np.sqrt(x * x + y * y)

@@ -36,10 +36,10 @@ def attempt_with_rows(state, ports):
         outcome = move(state, ports)
     if outcome == FINE and state.project == 1:
         enter(state, Phase.PROJECTION)
-        if state.n_b > 0:
-            outcome = project(state, ports)
-        if outcome == FINE and state.n_active > 0:
+        if state.n_active > 0:
             outcome = push_apart(state, ports)
+        if outcome == FINE and state.n_b > 0:  # joints last: they hold exactly
+            outcome = project(state, ports)
         enter(state, Phase.STAGES)
     return outcome
 
