@@ -24,7 +24,7 @@ def spheres_in_box(
     seed: int = 0,
     t_end: float = 2.0,
 ) -> Problem:
-    """N equal spheres fall into a box that is open at the top. They start at rest, in layers that are a little disturbed.
+    """N equal spheres fall into a box that is open at the top, from rest, in layers that are a little disturbed.
 
     The floor is about half as wide as the spheres are high. Time stepping solves it: `MoreauJean(h=5e-3)`.
 

@@ -63,8 +63,10 @@ def free_values(task: Task) -> InitialValues:
     found = of_whole(initial_values(task, restricted(model, model.bilateral)), model)
     gaps = contact_space(model).gaps(found.t, found.values, model.theta(found.t))
     deepest = int(np.argmin(gaps))
-    p, (rtol, atol) = np.abs(found.values["p"]).max(initial=0.0), task.tolerances.tightest
-    if not gaps[deepest] >= -(atol + rtol * max(p, 1.0)):
+    p, v, a = (np.abs(found.values[kind]).max(initial=0.0) for kind in ("p", "v", "a"))
+    (rtol, atol), h = task.tolerances.tightest, task.options.h
+    # a run may go on from what a step of such a method leaves behind
+    if not gaps[deepest] >= -(atol + rtol * max(p, 1.0) + h * v + h * h * a):
         name = model.contacts[deepest].name
         raise PenetratingStart(
             f"contact '{name}' penetrates at the start: its gap is {gaps[deepest]:.6g}. Give positions in which no gap "

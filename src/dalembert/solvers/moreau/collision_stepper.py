@@ -50,7 +50,7 @@ class CollisionStepper(MoreauStepper):
         self._forget()
         if self.counts[Count.STEPS] == 0:
             self._check_mass(t, x)
-            self._must_not_penetrate(t, x)
+            self._must_not_penetrate(t, x, x_dot)
             self._forget()
 
     def _forget(self) -> None:
@@ -83,7 +83,8 @@ class CollisionStepper(MoreauStepper):
                 f"{own[i]:g}"
             )
 
-    def _must_not_penetrate(self, t: float, x: np.ndarray) -> None:
+    def _must_not_penetrate(self, t: float, x: np.ndarray, x_dot: np.ndarray) -> None:
+        """Beyond what steps leave behind, from which a run may go on."""
         while True:
             look(self.collisions.record, np.ascontiguousarray(x))
             if not self.collisions.full:
@@ -91,7 +92,10 @@ class CollisionStepper(MoreauStepper):
             self._grow()
         n = int(self.collisions.n_contacts)
         gaps = self.collisions.contacts[:n, GAP]
-        if not n or gaps.min() >= -ALLOWED * self.data.bounds().max(initial=0.0):
+        h, v, places = self.options.h, self.form.slices["v"], self.data.v_at[:, None] + np.arange(3 - self.data.planar)
+        speed, acceleration = (np.abs(values[v][places]).max(initial=0.0) for values in (x, x_dot))
+        allowed = ALLOWED * self.data.bounds().max(initial=0.0) + h * speed + h * h * acceleration
+        if not n or gaps.min() >= -allowed:
             return
         worst = int(np.argmin(gaps))
         names = ("the ground", *self.data.names)
