@@ -79,7 +79,8 @@ def new_collisions(data: Collisions, room: int) -> Memory:
         old_keys=np.full(n_hash, -1), old_impulses=np.zeros((n_hash, 3)),
     )  # fmt: skip
     scalars = dict(
-        friction=data.friction, restitution=data.restitution, margin=0.4 * smallest, slack=0.0, scale=0.0, n_bodies=n, n_shapes=m,
+        friction=data.friction, restitution=data.restitution, margin=0.4 * smallest, slack=0.0, scale=0.0,
+        n_bodies=n, n_shapes=m,
         n_planes=int(plane.sum()), n_levels=n_levels, n_buckets=n_buckets, n_ignored=len(arrays["ignored"]),
         n_hash=n_hash, planar=int(data.planar), room_pairs=4 * room, room_contacts=room, n_pairs=0, n_contacts=0,
         valid=0, full=0,
