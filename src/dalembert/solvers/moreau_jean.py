@@ -16,7 +16,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dalembert.errors import ModelError
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
@@ -71,13 +70,7 @@ class MoreauJean(MethodOptions):
 
     def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
-        form = descriptor_form(model, "MoreauJean")
-        if model.collisions is not None and form.constraint_names:
-            raise ModelError(
-                f"model '{model.name}' has collisions and constraints ('{form.constraint_names[0]}', …): MoreauJean "
-                "treats collisions of free bodies only. Give the contacts of bodies with joints by unilateral="
-            )
-        return form
+        return descriptor_form(model, "MoreauJean")
 
     def new_stepper(self, form: DescriptorForm, model: Model) -> MoreauStepper:
         from dalembert.compile.half_explicit import compile_descriptor
