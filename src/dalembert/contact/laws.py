@@ -29,7 +29,8 @@ import numpy as np
 from dalembert.checks import quiet_arithmetic
 from dalembert.errors import ComplementarityFailed, ModelError
 from dalembert.linalg.complementarity.choice import solve
-from dalembert.linalg.complementarity.problem import ContactProblem, blocks, per_contact
+from dalembert.linalg.complementarity.gauss_seidel import diagonal_blocks
+from dalembert.linalg.complementarity.problem import ContactProblem, per_contact
 from dalembert.options import one_of
 
 LAWS = ("newton", "poisson", "sequential")
@@ -209,19 +210,19 @@ def _sequential(before: ContactProblem, e: np.ndarray) -> Impulses:
     With e < 1 there may be infinitely many. What is left of the approach in the end is stopped at once, without
     restitution.
     """
-    A, starts, rows = before.dense, before.starts, blocks(before.dims)
+    from dalembert.compile.kernel import load
+
+    load("dalembert.contact.sequence_kernels")
+    from dalembert.contact.sequence_kernels import impacts_in_sequence
+
+    A, starts, m = before.dense, before.starts, len(before.dims)
     gamma, impulse, used = before.b.copy(), np.zeros(before.n), e.copy()
     still = AT_REST * np.abs(before.b).max(initial=0.0)
-    for _ in range(MOST_IMPACTS * len(rows)):
-        i = int(np.argmin(gamma[starts])) if len(starts) else 0
-        if not len(starts) or gamma[starts[i]] >= -still:
-            break
-        own = rows[i]
-        single = ContactProblem(A[own, own], gamma[own], before.dims[i : i + 1], before.friction[i])
-        answer = _dissipative(single, e[i : i + 1], _newton)
-        impulse[own] += answer.impulse
-        used[i] = min(used[i], answer.restitution_used[0])
-        gamma = before.b + A @ impulse
+    impacts_in_sequence(
+        A, starts, before.dims, before.friction, e, diagonal_blocks(before), gamma, impulse, used, np.zeros(9), still,
+        MOST_IMPACTS * m,
+    )  # fmt: skip
+    gamma = before.b + A @ impulse
     if (gamma[starts] < 0).any():
         impulse = impulse + solve(_with(before, gamma)).lam
         gamma = before.b + A @ impulse

@@ -10,7 +10,6 @@ r = friction · (λ_N + preload) being the radius of the friction disc (Signorin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -315,9 +314,3 @@ def _matrix(values: Any, faults: list[str]) -> Any:
 
 def _is_sparse(values: Any) -> bool:
     return type(values).__module__.startswith("scipy.sparse")
-
-
-def blocks(dims: Sequence[int]) -> list[slice]:
-    """The rows of each contact."""
-    ends = np.cumsum(dims)
-    return [slice(int(end) - int(dim), int(end)) for dim, end in zip(dims, ends, strict=True)]

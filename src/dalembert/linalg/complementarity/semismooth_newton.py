@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.checks import quiet_arithmetic
-from dalembert.errors import ComplementarityFailed
 from dalembert.linalg.complementarity.gauss_seidel import sweeper
-from dalembert.linalg.complementarity.pivoting import PIVOTED, LinearForm, pivoted
+from dalembert.linalg.complementarity.pivoting import PIVOTED, Lemke
 from dalembert.linalg.complementarity.problem import (
     SOLVED,
     ComplementaritySolver,
@@ -39,12 +38,13 @@ from dalembert.options import require
 
 #: added to the diagonal of A (which is 1) in the Newton matrix only: redundant contacts leave it regular
 SOFT = 1e-10
-#: halvings of a Newton step
+#: Newton steps from one start, and halvings of a step
+STEPS = 20
 HALVINGS = 10
 #: sweeps before the first Newton step; after one that did not help twice as many, and so on
 SWEEPS = 20
-#: corners of polygons in place of friction discs, and how often they are turned
-FACETS, POLYGONS = 8, 8
+#: polygons in place of friction discs, and by how much each has finer angles than the one before
+POLYGONS, FINER = 10, 4.0
 #: unknowns from which the Newton matrix of a sparse problem is sparse
 LARGE = 150
 
@@ -63,7 +63,7 @@ class SemismoothNewton(ComplementaritySolver):
     """
 
     tolerance: float = 1e-12  # of `residual`, aimed at; where rounding forbids it, ten times to a hundred times as much
-    iterations: int = 200  # Newton steps at most
+    iterations: int = 500  # Newton steps at most
 
     def __post_init__(self) -> None:
         self.coerce_numbers()
@@ -104,7 +104,9 @@ class _Search:
         scale = self.problem.scale
         x = lam * scale
         self.look(lam)
-        while self.error > tolerance and self.steps < most:
+        for _ in range(min(STEPS, most - self.steps)):
+            if self.error <= tolerance:
+                return
             self.steps += 1
             x = self.equations.step(x)
             if x is None:
@@ -133,22 +135,22 @@ def _starts(search: _Search, guess: np.ndarray | None) -> Iterator[np.ndarray]:
 
 
 def _of_polygons(search: _Search) -> Iterator[np.ndarray]:
-    """Exact solutions with polygons in place of round friction discs, one corner being turned to where bodies slide."""
+    """Exact solutions with polygons in place of round discs, their corners ever closer around where forces point."""
     problem = search.problem
     spatial = (problem.dims == 3) & (problem.friction > 0)
-    if len(problem.dims) + (FACETS + 1) * spatial.sum() > PIVOTED:
+    if Lemke.size(problem) + 2 * POLYGONS * spatial.sum() > PIVOTED:
         return
-    angles = np.zeros(len(problem.dims))
-    for _ in range(POLYGONS):
-        form = LinearForm(problem, FACETS, angles)
-        try:
-            lam = form.forces(pivoted(form.M, form.q)[0])
-        except ComplementarityFailed:
+    rows = problem.starts[spatial]
+    centre = np.zeros(len(problem.dims))
+    fan = np.pi / 4 * np.arange(8)
+    for k in range(1, POLYGONS):
+        lam = Lemke.polygonal(problem, centre[:, None] + fan)
+        if lam is None:
             return
         yield lam
-        y = problem.A @ lam + problem.b
-        rows = problem.starts[spatial]
-        angles[spatial] = np.arctan2(-y[rows + 2], -y[rows + 1])
+        centre[spatial] = np.arctan2(lam[rows + 2], lam[rows + 1])
+        side = np.pi / 2 / FINER ** np.arange(k + 1)
+        fan = np.concatenate([[0.0, np.pi], side, -side])
 
 
 class _Equations:
