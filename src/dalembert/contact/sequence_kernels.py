@@ -10,7 +10,7 @@ from dalembert.linalg.complementarity.block_kernels import solve_block
 #: of the work of an impulse, what rounding may make of no energy
 ROUNDING = 1e-14
 #: factors on restitution that are looked at before the search among them, and steps of the search
-SAMPLES, HALVINGS = 16, 50
+SAMPLES, HALVINGS = 16, 40
 
 f8, i8 = nb.float64, nb.int64
 

@@ -23,6 +23,7 @@ from dalembert.linalg.complementarity.problem import (
     accepted,
     failed,
     forces,
+    no_solution,
     residual,
 )
 
@@ -72,7 +73,8 @@ class Lemke(ComplementaritySolver):
         except ComplementarityFailed as error:
             softened = self._soften(problem)
             if softened is None:
-                raise self._explained(error) from None
+                ray = error.reason == "ray"
+                raise (no_solution(problem, np.zeros(problem.n), error.contact) if ray else error) from None
             return softened
 
     def _pivot(self, problem: ContactProblem) -> ContactSolution:
@@ -103,28 +105,19 @@ class Lemke(ComplementaritySolver):
         """The limit of solutions with A + ε, b − ε λ: with redundant contacts and very different masses rounding errors
         of A make rays where there are none. None if there is no limit."""
         for soft in SOFT:
-            lam, pivots = np.zeros(problem.n), 0
+            lam, pivots, error = np.zeros(problem.n), 0, np.inf
             for _ in range(PROXIMAL):
                 try:
                     near = self._pivot(_softer(problem, soft, lam))
                 except ComplementarityFailed:
                     break
-                lam, pivots = near.lam, pivots + near.iterations
+                lam, pivots, last = near.lam, pivots + near.iterations, error
                 error = residual(problem, lam)
                 if error <= 1e-12:
                     return accepted(problem, lam, pivots, "Lemke")
+                if not error < 0.5 * last:  # forces only grow
+                    break
         return None
-
-    @staticmethod
-    def _explained(error: ComplementarityFailed) -> ComplementarityFailed:
-        if error.reason != "ray":
-            return error
-        return ComplementarityFailed(
-            f"no forces satisfy the conditions of contact, as far as Lemke's algorithm can tell: those of contact "
-            f"{error.contact} go to infinity (Painlevé's paradox, if it slides; else contacts contradict each other)",
-            error.contact,
-            "ray",
-        )
 
 
 def _softer(problem: ContactProblem, soft: float, lam: np.ndarray | float = 0.0) -> ContactProblem:

@@ -32,6 +32,7 @@ from dalembert.linalg.complementarity.problem import (
     accepted,
     failed,
     forces,
+    no_solution,
     residual,
 )
 from dalembert.options import require
@@ -81,6 +82,8 @@ class SemismoothNewton(ComplementaritySolver):
                     break
         solution = accepted(problem, search.best, search.steps, "SemismoothNewton")
         if not solution.residual <= max(self.tolerance, SOLVED):
+            if search.hopeless:
+                raise no_solution(problem, search.best)
             raise failed(problem, search.best, "SemismoothNewton", search.steps)
         return solution
 
@@ -93,6 +96,7 @@ class _Search:
         self.best = np.zeros(problem.n)
         self.error = residual(problem, self.best)
         self.steps = 0
+        self.hopeless = False  # there is no solution even with polygons in place of discs
 
     def look(self, lam: np.ndarray) -> None:
         error = residual(self.problem, lam)
@@ -127,11 +131,11 @@ def _starts(search: _Search, guess: np.ndarray | None) -> Iterator[np.ndarray]:
     if guess is not None:
         yield guess
     yield swept(search.best, SWEEPS)
-    for doubled in range(1, 4):
-        yield swept(search.best, SWEEPS * 2**doubled)
+    yield swept(search.best, 2 * SWEEPS)
     yield from _of_polygons(search)
-    for doubled in range(4, 11):
-        yield swept(search.best, SWEEPS * 2**doubled)
+    if not search.hopeless:
+        for doubled in range(2, 9):
+            yield swept(search.best, SWEEPS * 2**doubled)
 
 
 def _of_polygons(search: _Search) -> Iterator[np.ndarray]:
@@ -146,6 +150,7 @@ def _of_polygons(search: _Search) -> Iterator[np.ndarray]:
     for k in range(1, POLYGONS):
         lam = Lemke.polygonal(problem, centre[:, None] + fan)
         if lam is None:
+            search.hopeless = k == 1
             return
         yield lam
         centre[spatial] = np.arctan2(lam[rows + 2], lam[rows + 1])
@@ -177,7 +182,8 @@ class _Equations:
     def at(self, x: np.ndarray) -> tuple[np.ndarray, tuple]:
         """Values F, and what derivatives need: which contacts are closed, directions, radii and lengths."""
         problem, T, c = self.problem, self.tangential, self.contact
-        tau = x - (self.A @ x + self.b)
+        y = self.A @ x + self.b
+        tau = x - y
         pressed = np.maximum(tau[problem.starts], 0.0)
         radius = self.friction * pressed + self.constant
         length = np.sqrt(np.bincount(c, tau[T] ** 2, minlength=len(problem.dims)))
@@ -185,8 +191,8 @@ class _Equations:
         length = np.where(length > 0.0, length, 1.0)
         direction = tau[T] / length[c]
         F = np.empty(problem.n)
-        F[problem.starts] = x[problem.starts] - pressed
-        F[T] = x[T] - np.where(slides[c], radius[c] * direction, tau[T])
+        F[problem.starts] = np.minimum(x, y)[problem.starts]
+        F[T] = np.where(slides[c], x[T] - radius[c] * direction, y[T])
         return F, (tau[problem.starts] > 0, slides, radius, length, direction)
 
     def step(self, x: np.ndarray) -> np.ndarray | None:
