@@ -37,7 +37,7 @@ TIE = 1e-13
 #: of the terms of a sum, what rounding may make of it
 ROUNDING = 1e-15
 #: but not more than this, q being of size 1
-UNCERTAIN = 1e-9
+UNCERTAIN = 1e-7
 #: sweeps of the scaling
 SWEEPS = 4
 

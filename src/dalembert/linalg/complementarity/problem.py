@@ -28,7 +28,7 @@ SOLVED = 1e-10
 #: of the terms of a sum, what rounding may make of it
 ROUNDING = 1e-15
 #: but not more than this, relative to b: forces so large that nothing is known of the rates are no solution
-UNCERTAIN = 1e-9
+UNCERTAIN = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
