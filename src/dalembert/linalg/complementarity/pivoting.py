@@ -212,7 +212,8 @@ def pivoted(M: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, int]:
     z = np.zeros(n)
     if not n:
         return z, 0
-    work, whole = np.empty(n * (2 * n + 2) + n * n + 6 * n), np.zeros(4 * n + 2, np.int64)
+    work = np.empty(kernels.lemke_reals.py_func(n))
+    whole = np.zeros(kernels.lemke_wholes.py_func(n), np.int64)
     status = kernels.lemke_kernel(M, q, z, work, whole)
     if status == kernels.SOLVED:
         return z, int(whole[0])
