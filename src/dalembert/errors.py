@@ -117,6 +117,22 @@ class SingularConfiguration(SimulationError):
     """The rank of the constraints changes: the mechanism is in a singular position."""
 
 
+class ContactError(SimulationError):
+    """Contacts cannot be treated as they are; the message names them. `contact` is the name of one of them."""
+
+    def __init__(self, message: str, contact: str | None = None, solution: Any = None):
+        super().__init__(message, solution)
+        self.contact = contact
+
+
+class PenetratingStart(ContactError, InconsistentInitialValues):
+    """At the start, or after the action of an event, a gap is negative."""
+
+
+class PainleveParadox(ContactError):
+    """Coulomb's friction and rigid bodies contradict each other: no contact force fits while a contact slides."""
+
+
 class ComplementarityFailed(SimulationError):
     """No forces or impulses were found that satisfy the conditions of contact.
 

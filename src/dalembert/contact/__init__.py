@@ -1,1 +1,1 @@
-"""Contact: what bodies do when they meet, slide and part."""
+"""Contact: laws of impact, complementarity, active sets. Answers to the driver's events."""

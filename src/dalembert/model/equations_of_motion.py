@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -15,9 +16,19 @@ from dalembert.checks import shown
 from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
 from dalembert.model.base import Model, check_names, wrong_name
+from dalembert.model.contacts import (
+    IMPACTS,
+    Contact,
+    Traced,
+    contact_forces,
+    contact_outputs,
+    trace_contacts,
+    with_rows,
+)
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe
 from dalembert.model.native import ROLES, NativeFunction
 from dalembert.model.native_blocks import native_function
+from dalembert.model.outputs import LazyOutputs
 from dalembert.model.structure import Structure, broken_promises, find_structure
 from dalembert.model.vocabulary import FUNCTIONS, LEVELS, MECHANICAL, VOCABULARY, equation_name
 
@@ -41,6 +52,7 @@ class EquationsOfMotion(Model):
         0 = H(p,s,t) Z v + h(p,s,t)                           nonholonomic=
         0 = g(p,s,t)                                          holonomic=
         0 = e(p,v,s,t)                                        invariant=       (e.g. energy)
+        0 ≤ γ(p,s,t)                                          unilateral=      (contacts: restitution=, friction=)
 
     Every function takes one namespace `s` with all variables, parameters, inputs and `t` by name, and the vectors
     `s.p, s.v, s.r, s.w, s.s, s.lam, s.mu, s.u`. G = dg/dp, H and all time derivatives are derived.
@@ -64,6 +76,17 @@ class EquationsOfMotion(Model):
         Names of the holonomic and nonholonomic constraints' multipliers.
     velocity_constraints, acceleration_constraints : callable, optional
         Your own g^I and (g^II, h^I); checked against the derived ones. `s.a` is v'.
+    unilateral : callable or sequence, optional
+        Gaps of contacts, which must not become negative: γ ≥ 0, normal force ≥ 0, and one of them is zero.
+    contacts : sequence of str, optional
+        Their names, which are those of the normal forces, too: ``sol["floor"]``. Default: contact1, contact2, ….
+    restitution, friction : float, name of a parameter, or sequence or mapping of these, optional
+        Of impacts, from 0 to 1, and Coulomb's coefficient, of all contacts or of each. Default: 0.
+    sliding : callable, optional
+        For each contact its sliding velocity, linear in v: one number in the plane, a list of two in space, [] without
+        friction.
+    impact : {"newton", "poisson", "sequential"}
+        The law of impacts: Newton's (all contacts together), Poisson's, or Newton's for one contact after the other.
     autonomous, constant_mass : bool, optional
         Promises for functions that cannot be traced; of all others `model.structure` knows it. A Python function for a
         diagonal mass returns a vector.
@@ -95,6 +118,8 @@ class EquationsOfMotion(Model):
     residual_levels = (*LEVELS, "invariant")
     mechanical = True
     restart_mode = "trust"
+    contacts: tuple[Contact, ...] = ()
+    impact: str = "newton"
 
     @forks_wait
     def __init__(
@@ -117,6 +142,12 @@ class EquationsOfMotion(Model):
         holonomic: Any = None,
         nonholonomic: Any = None,
         invariant: Any = None,
+        unilateral: Any = None,
+        contacts: Sequence[str] | None = None,
+        restitution: Any = None,
+        friction: Any = None,
+        sliding: Any = None,
+        impact: str = "newton",
         lam: Sequence[str] | None = None,
         mu: Sequence[str] | None = None,
         velocity_constraints: Any = None,
@@ -151,19 +182,27 @@ class EquationsOfMotion(Model):
         self._set_vector("contact_points", contact_points, graph.size("s"), faults)
         self._set_vector("holonomic", holonomic, None, faults)
         self._set_vector("nonholonomic", nonholonomic, None, faults)
-        self._name_multipliers("lam", lam, "holonomic", faults)
-        self._name_multipliers("mu", mu, "nonholonomic", faults)
+        traced = self._trace_contacts(unilateral, contacts, restitution, friction, sliding, impact, faults)
+        self._name_multipliers("lam", lam, "holonomic", faults, tuple(contact.name for contact in self.contacts))
+        sticks = tuple(name for contact in self.contacts for name in contact.stick_names)
+        self._name_multipliers("mu", mu, "nonholonomic", faults, sticks)
+        if traced is not None:
+            self._add_rows(traced, faults)
         self._set_mass(mass, faults)
         self._set_vector("force", force, graph.size("v"), faults)
         self._set_vector("dynamics", dynamics, graph.size("r"), faults)
         self._set_vector("auxiliary", auxiliary, graph.size("w"), faults)
         self._set_vector("invariant", invariant, None, faults)
+        if traced is not None:
+            outputs = self._add_forces(traced, outputs, faults)
         n_lam, n_mu = graph.size("lam"), graph.size("mu")
         for role, given, count in (
             ("velocity_constraints", velocity_constraints, n_lam),
             ("acceleration_constraints", acceleration_constraints, n_lam + n_mu),
         ):
-            if given is not None and not count:
+            if given is not None and self.contacts:
+                faults.append(f"{role}= cannot be given together with unilateral=: leave it out, it is derived")
+            elif given is not None and not count:
                 faults.append(f"{role}= is given, but there are no constraints that it could be the derivative of")
         self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
         self._set_vector("acceleration_constraints", acceleration_constraints, n_lam + n_mu, faults)
@@ -185,8 +224,87 @@ class EquationsOfMotion(Model):
 
     def __repr__(self) -> str:
         counts = {kind: self.graph.size(kind) for kind in self.state_kinds}
-        parts = (VOCABULARY[kind].count(number) for kind, number in counts.items() if number)
+        if self.contacts:  # their rows are in force only while they are closed
+            counts["lam"] -= len(self.contacts)
+            counts["mu"] -= sum(len(contact.stick) for contact in self.contacts)
+        parts = [VOCABULARY[kind].count(number) for kind, number in counts.items() if number]
+        if self.contacts:
+            parts.append(f"{len(self.contacts)} contact{'s' if len(self.contacts) > 1 else ''}")
         return f"EquationsOfMotion({self.name!r}: {', '.join(parts)})"
+
+    # -- contacts --------------------------------------------------------------------------------------------------
+
+    @property
+    def bilateral(self) -> frozenset[str]:
+        """Names of the constraints that are always in force: all but those of contacts."""
+        of_contacts = {name for contact in self.contacts for name in (contact.name, *contact.stick_names)}
+        return frozenset((*self.names("lam"), *self.names("mu"))) - of_contacts
+
+    def contact_values(self) -> tuple[np.ndarray, np.ndarray]:
+        """Restitution and friction of each contact, as numbers."""
+        values = {name: float(value) for name, value in self.graph.parameters.items() if not value.ndim}
+        pairs = [[values[x] if isinstance(x, str) else x for x in (c.restitution, c.friction)] for c in self.contacts]
+        e, mu = np.array(pairs, float).reshape(-1, 2).T
+        for numbers, most, what in ((e, 1.0, "restitution"), (mu, np.inf, "friction")):
+            for contact in np.array(self.contacts, object)[~((numbers >= 0) & (numbers <= most))]:
+                bound = "between 0 and 1" if what == "restitution" else "positive or zero"
+                raise ModelError(
+                    f"parameter '{getattr(contact, what)}' of model '{self.name}' is the {what} of contact "
+                    f"'{contact.name}': it must be {bound}"
+                )
+        return e, mu
+
+    def _trace_contacts(
+        self, unilateral: Any, names: Any, restitution: Any, friction: Any, sliding: Any, impact: Any, faults: list[str]
+    ) -> Traced | None:
+        functions = self.graph.functions
+        if impact not in IMPACTS:
+            faults.append(f"impact={shown(impact)} must be one of {', '.join(map(repr, IMPACTS))}")
+        if unilateral is None:
+            others = {"contacts": names, "restitution": restitution, "friction": friction, "sliding": sliding}
+            faults.extend(
+                f"{argument}= is given, but there are no contacts: unilateral= is missing"
+                for argument, given in others.items()
+                if given is not None
+            )
+            return None
+        for role in ("holonomic", "nonholonomic"):
+            if role in functions and not functions[role].traced:
+                faults.append(f"unilateral= needs a {role}= that can be traced, too")
+                return None
+        first = tuple(functions[role].shape[0] if role in functions else 0 for role in ("holonomic", "nonholonomic"))
+        traced = trace_contacts(self, unilateral, names, restitution, friction, sliding, first, faults)
+        if traced is not None:
+            self.contacts, self.impact = traced.contacts, impact
+        return traced
+
+    def _add_rows(self, traced: Traced, faults: list[str]) -> None:
+        """The rows of contacts among the constraints, and their discrete variables."""
+        graph = self.graph
+        taken = {*(n for names in graph.vectors.values() for n in names), *graph.other_names()}
+        for name in sorted(taken & set(traced.discrete())):
+            faults.append(f"the name '{name}' is taken by a discrete variable of a contact; rename it or the contact")
+        graph.add_discrete(traced.discrete())
+        for role, rows in (("holonomic", traced.gaps), ("nonholonomic", traced.stick_rows)):
+            if rows.numel():
+                graph.functions[role] = with_rows(graph.functions.get(role), role, -rows)
+
+    def _add_forces(self, traced: Traced, outputs: Any, faults: list[str]) -> Any:
+        """The forces of contacts that no multiplier has; returns the outputs, with those of contacts."""
+        force = self.graph.functions.get("force")
+        if force is not None:
+            if not force.traced and force.native is None:
+                faults.append("unilateral= needs a force= that can be traced, too")
+                return outputs
+            more = ca.densify(contact_forces(self, traced))
+            if force.traced:
+                self.graph.functions["force"] = replace(force, sx=force.sx + more)
+            else:
+                applied = more if force.applied is None else force.applied + more
+                self.graph.functions["force"] = replace(force, applied=applied)
+        if isinstance(outputs, LazyOutputs) or not isinstance(outputs, Mapping | None):
+            return outputs
+        return {**contact_outputs(self, traced), **(outputs or {})}
 
     # -- building --------------------------------------------------------------------------------------------------
 
@@ -333,7 +451,10 @@ class EquationsOfMotion(Model):
                     f"{where}: the mass matrix has the negative eigenvalue {least:.6g}; masses are not negative"
                 )
 
-    def _name_multipliers(self, kind: str, names: Sequence[str] | None, role: str, faults: list[str]) -> None:
+    def _name_multipliers(
+        self, kind: str, names: Sequence[str] | None, role: str, faults: list[str], more: tuple[str, ...] = ()
+    ) -> None:
+        """Name the multipliers of a role's constraints; `more` are those of contacts behind them."""
         count = self.graph.functions[role].shape[0] if role in self.graph.functions else 0
         if names is not None:
             found = len(faults)
@@ -344,6 +465,7 @@ class EquationsOfMotion(Model):
                 faults.append(f"{kind}: the name '{name}' is given twice")
         if names is None or len(names) != count:
             names = [f"{kind}{i + 1}" for i in range(count)]
+        names = (*names, *more)
         taken = {*(n for ns in self.graph.vectors.values() for n in ns), *self.graph.other_names()}
         for name in sorted(taken & set(names)):
             faults.append(

@@ -180,6 +180,13 @@ class Graph(Shared):
         self.vectors = {**self.vectors, kind: tuple(names)}
         self.symbol[kind] = ca.SX.sym(kind, len(names))
 
+    def add_discrete(self, values: Mapping[str, float]) -> None:
+        """Add discrete variables, before anything is made of θ."""
+        self.discrete = {**self.discrete, **values}
+        self.discrete_symbols = ca.vertcat(self.discrete_symbols, ca.SX.sym("mode", len(values)))
+        self.layout = ThetaLayout(self.layout.n_parameters, len(self.discrete), len(self.inputs))
+        self._put_together()
+
     def branch(self, outputs: Outputs | None = None) -> Graph:
         """A graph with the same symbols to which functions can be added without changing this one.
 

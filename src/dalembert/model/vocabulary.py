@@ -161,6 +161,8 @@ FUNCTIONS: dict[str, FunctionRole] = {
     "contact_points": FunctionRole(("p", "s"), rows="s", input_rates=False),
     "nonholonomic": FunctionRole(("p", "v", "s"), rows="mu"),
     "holonomic": FunctionRole(("p", "s"), rows="lam", input_rates=False),
+    "unilateral": FunctionRole(("p", "s"), rows="lam", input_rates=False),
+    "sliding": FunctionRole(("p", "v", "s"), rows="mu"),
     "invariant": FunctionRole(("p", "v", "s")),
     "velocity_constraints": FunctionRole(("p", "v", "s"), rows="lam"),
     "acceleration_constraints": FunctionRole((*MECHANICAL, "a"), rows="lam"),

@@ -109,8 +109,19 @@ class HybridState:
 class Responder(Protocol):
     """Whoever answers events."""
 
+    #: whether it deals with impacts itself: velocities then satisfy the constraints in force, and it is asked, without
+    #: events, also at breakpoints
+    impacts: bool
+
     def answers(self, number: int) -> bool:
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""
+
+    def accumulates(self, number: int) -> bool:
+        """Whether this event may occur ever faster: the driver then does not take that for an error, and its value has
+        a sign also where it has just occurred."""
+
+    def overdue(self, values: np.ndarray) -> list[int]:
+        """Events that have occurred already where the integration starts again, by the values of all of them there."""
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         """The state after the events `which`, numbers in order, have occurred together."""
@@ -119,11 +130,19 @@ class Responder(Protocol):
 class Actions:
     """The actions of users' events, one after the other: each sees what those before it have changed."""
 
+    impacts = False
+
     def __init__(self, events: Sequence[Event]):
         self.events = events
 
     def answers(self, number: int) -> bool:
         return self.events[number].action is not None
+
+    def accumulates(self, number: int) -> bool:
+        return False
+
+    def overdue(self, values: np.ndarray) -> list[int]:
+        return []
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         for number in which:

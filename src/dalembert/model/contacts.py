@@ -1,0 +1,357 @@
+"""Contacts of a model: unilateral constraints, gap ≥ 0, with restitution and Coulomb's friction.
+
+They are rows of the model like its other constraints, of which only some are in force at a time:
+
+    holonomic       −gap = 0          of a closed contact; its multiplier, named as the contact, is the normal force
+    nonholonomic    −sliding = 0      of a contact that sticks; the multipliers are the friction force
+    force           − μ λ Wᵀ d        of a contact that slides: W = ∂ sliding/∂v, d the direction of sliding
+
+What mode a contact is in are discrete variables, so that nothing is compiled when it changes. Rows that depend on
+others (a table on four legs) cannot be in force together with these: they have constant forces instead, which are
+discrete variables, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.checks import NoNumber, real, shown
+from dalembert.model.expression import scalar, vector
+from dalembert.model.functions import ModelFunction, describe
+from dalembert.model.namespace import explain_unknown
+
+if TYPE_CHECKING:
+    from dalembert.model.equations_of_motion import EquationsOfMotion
+
+#: values of the discrete variable "<contact>_mode"; a contact that is closed and does not slide sticks
+OPEN, CLOSED, SLIDING = 0.0, 1.0, 2.0
+#: discrete variables of all contacts together: by how much gaps, forces and speeds may fall below zero before that is
+#: an event
+SLACKS = ("contact_gap_slack", "contact_force_slack", "contact_speed_slack")
+IMPACTS = ("newton", "poisson", "sequential")
+#: keeps the direction of a vector that vanishes finite
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact of a model.
+
+    Restitution and friction are numbers, or names of the model's parameters; `model.contact_values()` has the numbers.
+    """
+
+    name: str
+    number: int
+    normal: int  # of its row in the holonomic constraints, and of its multiplier in λ
+    stick: tuple[int, ...]  # of its rows in the nonholonomic constraints, and of their multipliers in μ
+    restitution: float | str
+    friction: float | str
+
+    @property
+    def dim(self) -> int:
+        """Components of its force: 1 without friction, 2 in the plane, 3 in space."""
+        return 1 + len(self.stick)
+
+    @property
+    def mode(self) -> str:
+        """Name of the discrete variable that says whether it is open, closed or sliding."""
+        return f"{self.name}_mode"
+
+    @property
+    def slips(self) -> tuple[str, ...]:
+        """Names of the discrete variables that hold the direction of sliding at the last event: in the plane a sign, in
+        space a vector, so small that it can be added to the velocity, which then has a direction from the start."""
+        return numbered(f"{self.name}_slip", len(self.stick))
+
+    @property
+    def implied(self) -> str:
+        """Name of the discrete variable that is 1 while a closed contact has no normal row of its own, as others imply
+        it."""
+        return f"{self.name}_implied"
+
+    @property
+    def load(self) -> str:
+        """Name of the discrete variable with the normal force of such a contact."""
+        return f"{self.name}_load"
+
+    @property
+    def grips(self) -> tuple[str, ...]:
+        """Names of the discrete variables with friction forces that no row in force has."""
+        return numbered(f"{self.name}_grip", len(self.stick))
+
+    @property
+    def discrete(self) -> tuple[str, ...]:
+        """All its discrete variables."""
+        return (self.mode, self.implied, self.load, *self.slips, *self.grips)
+
+    @property
+    def stick_names(self) -> tuple[str, ...]:
+        return numbered(f"{self.name}_stick", len(self.stick))
+
+
+def numbered(name: str, count: int) -> tuple[str, ...]:
+    """The name itself for one, name1, name2 for more."""
+    return (name,) if count == 1 else tuple(f"{name}{i + 1}" for i in range(count))
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What a user gave, traced: a column of gaps, and of every contact the sliding velocities."""
+
+    contacts: tuple[Contact, ...]
+    gaps: ca.SX
+    sliding: tuple[ca.SX, ...]
+
+    @property
+    def stick_rows(self) -> ca.SX:
+        return ca.vertcat(ca.SX(0, 1), *self.sliding)
+
+    def discrete(self) -> dict[str, float]:
+        """Start values of the discrete variables."""
+        names = [name for contact in self.contacts for name in contact.discrete]
+        return dict.fromkeys((*names, *SLACKS), 0.0)
+
+
+def trace_contacts(
+    model: EquationsOfMotion,
+    unilateral: Any,
+    names: Any,
+    restitution: Any,
+    friction: Any,
+    sliding: Any,
+    first: tuple[int, int],
+    faults: list[str],
+) -> Traced | None:
+    """Contacts from the arguments of a model; their rows begin at `first` in λ and μ. None: there are faults."""
+    found = len(faults)
+    function = model._trace("unilateral", unilateral, faults)
+    if function is None:
+        return None
+    where = describe("unilateral", unilateral)
+    if not function.traced:
+        faults.append(f"{where}: gaps must be traceable, since their derivatives are the normals: {function.reason}")
+        return None
+    gaps = ca.densify(ca.vec(function.sx))
+    count = gaps.numel()
+    if min(function.shape) > 1 or not count:
+        faults.append(f"{where}: returned a {function.shape[0]}×{function.shape[1]} matrix; return a list of gaps")
+        return None
+    names = _names(names, count, faults)
+    e = _values(model, "restitution", restitution, names, faults)
+    mu = _values(model, "friction", friction, names, faults)
+    if len(faults) > found:
+        return None
+    for name, value in e.items():
+        if not isinstance(value, str) and not 0 <= value <= 1:
+            faults.append(f"restitution={value:g} of contact '{name}' must lie between 0 (no rebound) and 1 (elastic)")
+    for name, value in mu.items():
+        if not isinstance(value, str) and value < 0:
+            faults.append(f"friction={value:g} of contact '{name}' must not be negative")
+    rows = _sliding(model, sliding, names, faults)
+    contacts, stick = [], first[1]
+    for i, name in enumerate(names):
+        velocity = rows[i] if mu[name] != 0 else ca.SX(0, 1)
+        if mu[name] != 0 and not velocity.numel() and len(faults) == found:
+            faults.append(
+                f"contact '{name}' has friction, but sliding= gives no tangential velocity of it: in the plane one, in "
+                "space two numbers, e.g. sliding=lambda s: [[s.x_dot, s.y_dot]]"
+            )
+        rows[i] = velocity
+        places = tuple(range(stick, stick + velocity.numel()))
+        contacts.append(Contact(name, i, first[0] + i, places, e[name], mu[name]))
+        stick += velocity.numel()
+    return Traced(tuple(contacts), gaps, tuple(rows)) if len(faults) == found else None
+
+
+def _names(given: Any, count: int, faults: list[str]) -> tuple[str, ...]:
+    from dalembert.model.base import check_names
+
+    if given is None:
+        return tuple(f"contact{i + 1}" for i in range(count))
+    found = len(faults)
+    names = check_names("contacts", given, frozenset(), faults)
+    if len(faults) == found and len(names) != count:
+        faults.append(f"contacts= gives {len(names)} names, but unilateral= has {count} gaps")
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        faults.append(f"contacts: the name '{name}' is given twice")
+    return names
+
+
+def _values(
+    model: EquationsOfMotion, what: str, given: Any, names: Sequence[str], faults: list[str]
+) -> dict[str, float | str]:
+    """A number or the name of a parameter for each contact, from one for all, a sequence, or a mapping of names."""
+    example = f"give a number, a list of one for each contact, or a mapping, e.g. {what}={{'{names[0]}': 0.5}}"
+    if given is None:
+        given = 0.0
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                faults.append(f"{what}: {explain_unknown(name, names)}")
+        each = [given.get(name, 0.0) for name in names]
+    elif isinstance(given, str) or np.ndim(given) == 0:
+        each = [given] * len(names)
+    else:
+        each = list(given)
+        if len(each) != len(names):
+            faults.append(f"{what}= has {len(each)} values for {len(names)} contacts; {example}")
+            return {}
+    values: dict[str, float | str] = {}
+    for name, value in zip(names, each, strict=True):
+        if isinstance(value, str):
+            if value not in model.graph.parameters or model.graph.parameters[value].ndim:
+                faults.append(f"{what}={value!r} of contact '{name}' is not the name of a parameter that is one number")
+            values[name] = value
+            continue
+        try:
+            number = real(value)
+        except NoNumber:
+            number = np.nan
+        if not np.isfinite(number):
+            faults.append(f"{what}={shown(value)} of contact '{name}' must be a finite number; {example}")
+        values[name] = number
+    return values
+
+
+def _sliding(model: EquationsOfMotion, given: Any, names: Sequence[str], faults: list[str]) -> list[ca.SX]:
+    """The tangential velocities of each contact, as columns."""
+    nothing = [ca.SX(0, 1) for _ in names]
+    if given is None:
+        return nothing
+    lengths: list[int] = []
+
+    def flat(s: Any) -> list[Any]:
+        value = given(s) if callable(given) else given
+        lengths.clear()
+        entries: list[Any] = []
+        for part in value:
+            group = [] if part is None else list(part) if np.ndim(part) or isinstance(part, list | tuple) else [part]
+            lengths.append(len(group))
+            entries.extend(group)
+        return entries
+
+    flat.__wrapped__ = given  # messages name the user's function
+    function = model._trace("sliding", flat, faults)
+    if function is None:
+        return nothing
+    where = describe("sliding", given)
+    if not function.traced:
+        faults.append(f"{where}: sliding velocities must be traceable: {function.reason}")
+        return nothing
+    if len(lengths) != len(names) or any(n > 2 for n in lengths):
+        faults.append(
+            f"{where}: give for each of the {len(names)} contacts one velocity (plane), two (space), or [] without "
+            f"friction; got {lengths}"
+        )
+        return nothing
+    rows, velocities = ca.densify(ca.vec(function.sx)), model.graph.symbol["v"]
+    columns, begin = [], 0
+    for name, n in zip(names, lengths, strict=True):
+        part = rows[begin : begin + n]
+        W = ca.jacobian(part, velocities)
+        for i in range(n):
+            if not W[i, :].nnz():
+                faults.append(f"{where}: velocity {i + 1} of contact '{name}' depends on no velocity")
+        if ca.depends_on(W, velocities):
+            faults.append(f"{where}: the velocities of contact '{name}' are not linear in v")
+        columns.append(part)
+        begin += n
+    return columns
+
+
+# -- what they do to the equations ---------------------------------------------------------------------------------
+
+
+def direction(traced: Traced, contact: Contact, discrete: Mapping[str, ca.SX]) -> ca.SX:
+    """The direction in which a contact slides: in the plane a sign, in space that of its velocity.
+
+    Where the velocity vanishes and turns round, the direction stays, so that steps across that place are smooth: the
+    event there decides what follows.
+    """
+    slips = ca.vertcat(*(discrete[name] for name in contact.slips))
+    if contact.dim == 2:
+        return slips
+    moved = traced.sliding[contact.number] + slips
+    return ca.sign(ca.dot(moved, slips)) * moved / ca.sqrt(ca.sumsqr(moved) + TINY)
+
+
+def normal_force(model: EquationsOfMotion, contact: Contact) -> ca.SX:
+    """The multiplier of a contact, or the constant force that stands for it."""
+    return model.graph.symbol["lam"][contact.normal] + _discrete(model)[contact.load]
+
+
+def friction_force(model: EquationsOfMotion, traced: Traced, contact: Contact, *, multipliers: bool = True) -> ca.SX:
+    """The friction of a contact that sticks or slides; without `multipliers` what of it is no force of a constraint."""
+    discrete = _discrete(model)
+    size = friction_of(model, contact) * normal_force(model, contact)
+    slides = discrete[contact.mode] == SLIDING
+    held = ca.vertcat(*(discrete[name] for name in contact.grips))
+    if multipliers:
+        held += model.graph.symbol["mu"][list(contact.stick)]
+    parts = ca.vertsplit(direction(traced, contact, discrete))
+    return held + ca.vertcat(*(ca.if_else(slides, -size * part, 0) for part in parts))
+
+
+def contact_forces(model: EquationsOfMotion, traced: Traced) -> ca.SX:
+    """What is added to the forces: friction of contacts that slide, and constant forces of rows that are implied."""
+    graph, discrete = model.graph, _discrete(model)
+    total, normals = ca.SX.zeros(graph.size("v")), _normals(model, traced)
+    for contact in traced.contacts:
+        push = ca.densify(normals[contact.number, :].T) * discrete[contact.load]
+        # a normal may be undefined while the contact is open
+        total += ca.vertcat(*(ca.if_else(discrete[contact.implied], part, 0) for part in ca.vertsplit(push)))
+        if contact.stick:
+            W = ca.jacobian(traced.sliding[contact.number], graph.symbol["v"])
+            total += ca.mtimes(W.T, friction_force(model, traced, contact, multipliers=False))
+    return total
+
+
+def _normals(model: EquationsOfMotion, traced: Traced) -> ca.SX:
+    """Gradients of the gaps by the velocities."""
+    from dalembert.model.kinematics import jacobian, solve
+
+    graph = model.graph
+    G = ca.jacobian(traced.gaps, graph.symbol["p"])
+    if graph.size("s"):
+        c_s, c_p = (jacobian(graph, "contact_points", kind) for kind in ("s", "p"))
+        G -= ca.mtimes(ca.jacobian(traced.gaps, graph.symbol["s"]), solve(c_s, c_p))
+    return ca.mtimes(G, graph.value("kinematics"))
+
+
+def _discrete(model: EquationsOfMotion) -> dict[str, ca.SX]:
+    """Symbols of the discrete variables."""
+    return dict(zip(model.graph.discrete, ca.vertsplit(model.graph.discrete_symbols), strict=True))
+
+
+def friction_of(model: EquationsOfMotion, contact: Contact) -> ca.SX:
+    if isinstance(contact.friction, str):
+        return model.graph.parameter_symbols[model.graph.theta_places()[contact.friction]]
+    return ca.SX(contact.friction)
+
+
+def with_rows(function: ModelFunction | None, role: str, rows: ca.SX) -> ModelFunction:
+    """A function with more rows at its end."""
+    if function is None:
+        return ModelFunction(role, (rows.numel(), 1), 1, ca.densify(rows))
+    sx = ca.densify(ca.vertcat(function.sx, rows))
+    return replace(function, shape=sx.shape, sx=sx)
+
+
+def contact_outputs(model: EquationsOfMotion, traced: Traced) -> dict[str, Any]:
+    """Outputs by name: gap, normal force, friction force, sliding velocity of each contact."""
+    outputs: dict[str, Any] = {}
+    for contact in traced.contacts:
+        gap, velocity = traced.gaps[contact.number], traced.sliding[contact.number]
+        outputs[f"{contact.name}.gap"] = lambda s, gap=gap: scalar(gap)
+        normal = normal_force(model, contact)
+        outputs[f"{contact.name}.normal"] = lambda s, normal=normal: scalar(normal)
+        if contact.stick:
+            force = friction_force(model, traced, contact)
+            outputs[f"{contact.name}.sliding"] = lambda s, velocity=velocity: vector(velocity)
+            outputs[f"{contact.name}.friction"] = lambda s, force=force: vector(force)
+    return outputs
