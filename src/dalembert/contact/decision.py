@@ -139,9 +139,10 @@ def _paradox(
     name = space.contacts[(suspects or list(candidates))[0]].name
     if suspects:
         return PainleveParadox(
-            f"Painlevé's paradox at t = {t:.9g}: while {named(space.contacts, suspects)} slides, no contact force keeps "
-            "the bodies from penetrating each other: a larger force would press them together. Rigid bodies with this "
-            "much friction have no motion here; take less friction, or a compliant contact (a stiff spring and damper)",
+            f"Painlevé's paradox at t = {t:.9g}: while {named(space.contacts, suspects)} slides, no contact force "
+            "keeps the bodies from penetrating each other: a larger force would press them together. Rigid bodies with "
+            "this much friction have no motion here; take less friction, or a compliant contact (a stiff spring and "
+            "damper)",
             name,
         )
     return ContactError(

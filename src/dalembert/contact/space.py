@@ -5,7 +5,8 @@ the rows W of contacts (normal, then tangential ones),
 
     γ⁺ = γ⁻ + A Λ,        A = W (M⁻¹ − …) Wᵀ,
 
-and on acceleration level y = A' λ + b, where A' also has the friction of contacts that slide, and need not be symmetric.
+and on acceleration level y = A' λ + b, where A' also has the friction of contacts that slide, and need not be
+symmetric.
 """
 
 from __future__ import annotations

@@ -109,8 +109,9 @@ class HybridState:
 class Responder(Protocol):
     """Whoever answers events."""
 
-    #: whether it wants to be asked, with no events, wherever else a state may change abruptly: at breakpoints
-    asked_at_breakpoints: bool
+    #: whether it deals with impacts itself: velocities then satisfy the constraints in force, and it is asked, without
+    #: events, also at breakpoints
+    impacts: bool
 
     def answers(self, number: int) -> bool:
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""
@@ -125,7 +126,7 @@ class Responder(Protocol):
 class Actions:
     """The actions of users' events, one after the other: each sees what those before it have changed."""
 
-    asked_at_breakpoints = False
+    impacts = False
 
     def __init__(self, events: Sequence[Event]):
         self.events = events
