@@ -12,13 +12,14 @@ What mode a contact is in are discrete variables, so that nothing is compiled wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.checks import NoNumber, real, shown
+from dalembert.model.edges import MOST, Edge, EdgeFinder
 from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction, describe
 from dalembert.model.namespace import explain_unknown
@@ -83,6 +84,9 @@ class Traced:
     contacts: tuple[Contact, ...]
     gaps: ca.SX
     sliding: tuple[ca.SX, ...]
+    edges: tuple[Edge, ...] = ()
+    switching: ca.SX | None = None  # functions of the edges
+    symbols: Mapping[str, ca.SX] = field(default_factory=dict)  # for discrete variables of the edges, until there are any
 
     @property
     def stick_rows(self) -> ca.SX:
@@ -91,7 +95,17 @@ class Traced:
     def discrete(self) -> dict[str, float]:
         """Start values of the discrete variables."""
         names = [name for contact in self.contacts for name in (contact.mode, *contact.slips)]
-        return dict.fromkeys((*names, *SLACKS), 0.0)
+        return dict.fromkeys((*names, *SLACKS, *self.symbols), 0.0)
+
+    def in_symbols_of(self, discrete: Mapping[str, ca.SX]) -> Traced:
+        """The same with a model's symbols for the discrete variables of edges."""
+        if not self.edges:
+            return self
+        old = ca.vertcat(*self.symbols.values())
+        new = ca.vertcat(*(discrete[name] for name in self.symbols))
+        gaps, switching = (ca.substitute(column, old, new) for column in (self.gaps, self.switching))
+        sliding = tuple(ca.substitute(column, old, new) if column.numel() else column for column in self.sliding)
+        return replace(self, gaps=gaps, switching=switching, sliding=sliding)
 
 
 def trace_contacts(
@@ -143,6 +157,34 @@ def trace_contacts(
         contacts.append(Contact(name, i, first[0] + i, places, e[name], mu[name]))
         stick += velocity.numel()
     return Traced(tuple(contacts), gaps, tuple(rows)) if len(faults) == found else None
+
+
+def with_edges(model: EquationsOfMotion, traced: Traced, given: Any, faults: list[str]) -> Traced:
+    """Gaps and sliding velocities in smooth pieces, and the edges between them; `given` are those of the user."""
+    graph = model.graph
+    finder = EdgeFinder(ca.vertcat(graph.symbol["p"], graph.symbol.get("s", ca.SX(0, 1)), graph.time))
+    pieces = [finder.pieces(gap, i) for i, gap in enumerate(ca.vertsplit(traced.gaps))]
+    sliding = [finder.pieces(part, i) if part.numel() else part for i, part in enumerate(traced.sliding)]
+    if len(finder.edges) > MOST:
+        finder, pieces, sliding = EdgeFinder(ca.SX(0, 1)), ca.vertsplit(traced.gaps), traced.sliding
+    if given is not None:
+        function = model._trace("edges", given, faults)
+        if function is None:
+            return traced
+        where = describe("edges", given)
+        if not function.traced:
+            faults.append(f"{where}: switching functions must be traceable: {function.reason}")
+            return traced
+        for k, one in enumerate(ca.vertsplit(ca.densify(ca.vec(function.sx)))):
+            if not ca.depends_on(one, ca.vertcat(graph.symbol["p"], graph.symbol.get("s", ca.SX(0, 1)), graph.time)):
+                faults.append(f"{where}: function {k + 1} depends neither on positions nor on time: it has no roots")
+            finder.user(one, range(len(traced.contacts)))
+    if not finder.edges:
+        return traced
+    return replace(
+        traced, gaps=ca.vertcat(*pieces), sliding=tuple(sliding), edges=finder.edges, switching=finder.functions,
+        symbols=finder.symbols,
+    )  # fmt: skip
 
 
 def _names(given: Any, count: int, faults: list[str]) -> tuple[str, ...]:
