@@ -86,7 +86,9 @@ class Traced:
     sliding: tuple[ca.SX, ...]
     edges: tuple[Edge, ...] = ()
     switching: ca.SX | None = None  # functions of the edges
-    symbols: Mapping[str, ca.SX] = field(default_factory=dict)  # for discrete variables of the edges, until there are any
+    symbols: Mapping[str, ca.SX] = field(
+        default_factory=dict
+    )  # for discrete variables of the edges, until there are any
 
     @property
     def stick_rows(self) -> ca.SX:
