@@ -29,6 +29,8 @@ from dalembert.regularize.hidden import derive
 
 #: switching functions up to so many slacks are at their edge
 NEAR = 4.0
+#: slack of switching functions, in units of what gaps may be wrong by; of their terms: rounding
+OF_GAP, OF_TERMS = 1e-2, 1e-15
 #: how far the motion is followed to see what is ahead, in units of the slack of gaps
 AHEAD = (30.0, 1e3, 3e4, 1e6)
 #: sizes of the Moreau-Jean step, as parts of the time in which forces change velocities
@@ -76,9 +78,9 @@ class Edges:
         free[self._side] = 0.0  # functions as they were written
         theta = self.model.theta(t, free)
         values, J = (out.reshape(len(self.edges), -1) for out in self._functions(t, vectors, theta))
-        values = values.ravel()
-        least = np.finfo(float).tiny
-        slack = np.maximum(np.maximum(gap * np.abs(J).max(axis=1, initial=0), 1e-13 * np.abs(values)), least)
+        here = values = values.ravel()
+        terms = np.abs(J) @ np.abs(vectors["p"]) + np.abs(values)
+        slack = np.maximum(OF_GAP * gap * np.abs(J).max(axis=1, initial=0), OF_TERMS * terms) + np.finfo(float).tiny
         near = self._distance(values) <= NEAR * slack
         near[list(crossed)] = True
         p_dot = self.p_dot(t, vectors, theta)
@@ -96,15 +98,54 @@ class Edges:
         new = discrete.copy()
         for k in range(len(self.edges)):
             new[self._slack[k]] = slack[k]
-            if self._levels[k]:
-                new[self._side[k]] = 1.0
-                new[self._level[k]] = np.floor(values[k])
-                continue
-            side = 1.0 if values[k] >= 0 else -1.0
-            if undecided[k] and discrete[self._side[k]] != 0:  # it goes along the edge
-                side = discrete[self._side[k]]
-            new[self._side[k]] = side
+            if not undecided[k] or discrete[self._side[k]] == 0:  # else it goes along the edge
+                self._put(new, k, values[k])
+            self._widen(new, k, here[k], slack[k])
         return new, bool(near.any())
+
+    def _put(self, discrete: np.ndarray, k: int, value: float) -> None:
+        """Hold the piece of edge k on which its function has this value."""
+        if self._levels[k]:
+            discrete[self._side[k]], discrete[self._level[k]] = 1.0, np.floor(value)
+        else:
+            discrete[self._side[k]] = 1.0 if value >= 0 else -1.0
+
+    def _widen(self, discrete: np.ndarray, k: int, value: float, slack: float) -> None:
+        """Let the slack be such that the event of edge k is still to come, if it is right here."""
+        inside = discrete[self._side[k]] * value
+        if self._levels[k]:
+            above = value - discrete[self._level[k]]
+            inside = min(above, 1 - above)
+        discrete[self._slack[k]] = slack + max(0.0, -inside)
+
+    def pushed(
+        self, t: float, vectors: Vectors, discrete: np.ndarray, acceleration: np.ndarray, gap: float
+    ) -> np.ndarray:
+        """As `held`, for edges along which velocities lead: accelerations lead to one of the sides."""
+        free = discrete.copy()
+        free[self._side] = 0.0
+        theta = self.model.theta(t, free)
+        new, slack = discrete.copy(), discrete[self._slack]
+        size, speed = np.abs(acceleration).max(initial=0), np.abs(vectors["v"]).max(initial=0)
+        here = self._functions(t, vectors, theta)[0].ravel()
+        undecided = self._distance(here) <= NEAR * slack
+        for far in AHEAD if size > 0 else ():
+            h = np.sqrt(2 * far * gap / size)
+            v = vectors["v"] + 0.5 * h * acceleration
+            if not undecided.any() or h * speed > 1e3 * far * gap:
+                break
+            moved = {**vectors, "p": vectors["p"] + h * self.p_dot(t, {**vectors, "v": v}, theta)}
+            there = self._functions(t + h, moved, self.model.theta(t + h, free))[0].ravel()
+            for k in np.flatnonzero(undecided & (self._distance(there) > 2 * slack)):
+                undecided[k] = False
+                self._put(new, k, there[k])
+                self._widen(new, k, here[k], slack[k])
+        return new
+
+    def same(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """Whether discrete variables hold the same pieces."""
+        places = [k for k in (*self._side, *self._level) if k >= 0]
+        return np.array_equal(one[places], other[places])
 
     def _distance(self, values: np.ndarray) -> np.ndarray:
         """From the edge: zero, or for functions with levels the next whole number."""

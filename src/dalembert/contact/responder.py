@@ -145,13 +145,25 @@ class Contacts:
         if at_edge and impacts:
             state, before, vectors, impacts = self._between_faces(state, vectors, impacts, closed, modes, scales)
             theta = model.theta(t, state.discrete)
+        pieces = 0  # that were tried in vain
         while True:
             rebounds = self._rebounds(impacts, resting, scales)
+            if at_edge:
+                rebounds = self._on_these_pieces(t, vectors, theta, rebounds, scales)
             new, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales, at_edge)
             series = bounces_to_rest(
                 space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self.restitution,
                 max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), scales.speed,
             )  # fmt: skip
+            if series is None and at_edge and decision.in_force:
+                turned = self._pushed(new, decision, scales)
+                if turned is not None:
+                    pieces += 1
+                    if pieces > 2:
+                        raise self._held_by_edge(t, space.contacts[decision.in_force[0]].name)
+                    state = replace(state, discrete=turned)
+                    theta = model.theta(t, turned)
+                    continue
             if series is None:
                 return replace(new, discrete=self.edges.released(new.discrete, decision.modes))
             self._continue(t, series, impacts)
@@ -180,7 +192,7 @@ class Contacts:
         before = vectors
         for _ in range(MOST_FACES):
             turned, _ = self._on_pieces(state, vectors, (), scales)
-            if np.array_equal(turned.discrete, state.discrete):
+            if self.edges.same(turned.discrete, state.discrete):
                 return state, before, vectors, impacts
             state = turned
             after, more = self._impact(
@@ -189,10 +201,30 @@ class Contacts:
             if more:
                 before, vectors, impacts = vectors, after, more
                 self.impacts += more
-        name = impacts[-1].contact
-        raise ContactError(
-            f"contact '{name}' is held by an edge from two sides at t = {state.t:.9g}, as in a valley with a kink: one gap "
-            "has one force only. Give the two sides as two gaps",
+        raise self._held_by_edge(state.t, impacts[-1].contact)
+
+    def _on_these_pieces(
+        self, t: float, vectors: Mapping[str, np.ndarray], theta: np.ndarray, rebounds: dict[int, float], scales: Scales
+    ) -> dict[int, float]:
+        """Those that rebound also from the pieces onto which they were thrown back."""
+        which = list(rebounds)
+        rates, dims = self.space.rates(t, vectors, theta, which), self.space.dims_of(which)
+        speeds = rates.gamma[np.cumsum(dims) - dims]
+        return {i: float(speed) for i, speed in zip(which, speeds, strict=True) if speed > scales.noise}
+
+    def _pushed(self, state: HybridState, decision: Decision, scales: Scales) -> np.ndarray | None:
+        """Discrete variables with the pieces onto which forces push what stands still at an edge; None: as they are."""
+        t, theta = state.t, self.model.theta(state.t, state.discrete)
+        found = self.space.accelerations(t, state.vectors, theta, decision.in_force, decision.sticking)
+        forces = np.linalg.lstsq(found.A, -found.b, rcond=None)[0]
+        a = (found.z + found.answer @ forces)[: self.space.n["v"]]
+        turned = self.edges.pushed(t, state.vectors, state.discrete, a, scales.gap)
+        return None if self.edges.same(turned, state.discrete) else turned
+
+    def _held_by_edge(self, t: float, name: str) -> ContactError:
+        return ContactError(
+            f"contact '{name}' is held by an edge from two sides at t = {t:.9g}, as in a valley with a kink: one gap has "
+            "one normal only. Give the two sides as two gaps",
             name,
         )
 
