@@ -26,6 +26,7 @@ from dalembert.model.contacts import OPEN
 from dalembert.model.edges import Edge
 from dalembert.model.evaluate import PointFunction
 from dalembert.regularize.hidden import derive
+from dalembert.regularize.start_problems import start_problems
 
 #: switching functions up to so many slacks are at their edge
 NEAR = 4.0
@@ -63,14 +64,42 @@ class Edges:
     def p_dot(self, t: float, vectors: Vectors, theta: np.ndarray) -> np.ndarray:
         return self._flow(t, vectors, theta)[0].ravel()
 
+    def reached(
+        self, t: float, vectors: dict[str, np.ndarray], discrete: np.ndarray, crossed: Collection[int]
+    ) -> dict[str, np.ndarray]:
+        """Vectors with positions on the edges that are crossed: events find them a little beyond.
+
+        There both pieces have the same gaps. Closed contacts and other constraints stay as they are.
+        """
+        which = [k for k in crossed if not self.edges[k].given]
+        if not which:
+            return vectors
+        theta = self.model.theta(t, discrete)
+        values, J = (out.reshape(len(self.edges), -1) for out in self._functions(t, vectors, theta))
+        values = values.ravel()
+        beyond = np.where(self._levels, values - np.rint(values), values)[which]
+        _, rows = start_problems(self.model).position(t, vectors, theta)
+        n_s = len(vectors["s"])
+        rows = (rows if isinstance(rows, np.ndarray) else rows.toarray())[:, n_s:]
+        names = list(self.model.discrete_names)
+        closed = {c.normal for c in self.space.contacts if discrete[names.index(c.mode)] != OPEN}
+        contacts = {c.normal for c in self.space.contacts}
+        n_lam = self.space.n["lam"]
+        lam = [i for i in range(n_lam) if i in closed or i not in contacts]
+        held = rows[len(rows) - n_lam :][lam]
+        A = np.vstack([J[which], held])
+        move = np.linalg.lstsq(A, -np.concatenate([beyond, np.zeros(len(lam))]), rcond=1e-10)[0]
+        return {**vectors, "p": vectors["p"] + move}
+
     # -- pieces ----------------------------------------------------------------------------------------------------
 
     def held(
-        self, t: float, vectors: Vectors, discrete: np.ndarray, crossed: Collection[int], gap: float
+        self, t: float, vectors: Vectors, discrete: np.ndarray, crossed: Collection[int], gap: float, closing: bool
     ) -> tuple[np.ndarray, bool]:
         """Discrete variables with the pieces that the motion leads onto, and whether there is an edge right here.
 
-        `crossed` are edges that have just been reached, `gap` is what gaps may be wrong by.
+        `crossed` are edges that have just been reached, `gap` is what gaps may be wrong by; positions will be corrected
+        by as much if contacts are `closing`.
         """
         if not self.edges:
             return discrete, False
@@ -80,8 +109,9 @@ class Edges:
         values, J = (out.reshape(len(self.edges), -1) for out in self._functions(t, vectors, theta))
         here = values = values.ravel()
         terms = np.abs(J) @ np.abs(vectors["p"]) + np.abs(values)
-        slack = np.maximum(OF_GAP * gap * np.abs(J).max(axis=1, initial=0), OF_TERMS * terms) + np.finfo(float).tiny
-        near = self._distance(values) <= NEAR * slack
+        sizes, distance = np.abs(J).max(axis=1, initial=0), self._distance(values)
+        slack = np.maximum(OF_GAP * gap * sizes, OF_TERMS * terms) + np.finfo(float).tiny
+        near = distance <= NEAR * slack
         near[list(crossed)] = True
         p_dot = self.p_dot(t, vectors, theta)
         speed = np.abs(p_dot).max(initial=0)
@@ -100,7 +130,8 @@ class Edges:
             new[self._slack[k]] = slack[k]
             if not undecided[k] or discrete[self._side[k]] == 0:  # else it goes along the edge
                 self._put(new, k, values[k])
-            self._widen(new, k, here[k], slack[k])
+            corrected = 2 * gap * sizes[k] if closing and distance[k] <= 20 * gap * sizes[k] else 0.0
+            self._widen(new, k, here[k], slack[k] + corrected)
         return new, bool(near.any())
 
     def _put(self, discrete: np.ndarray, k: int, value: float) -> None:
@@ -121,24 +152,30 @@ class Edges:
     def pushed(
         self, t: float, vectors: Vectors, discrete: np.ndarray, acceleration: np.ndarray, gap: float
     ) -> np.ndarray:
-        """As `held`, for edges along which velocities lead: accelerations lead to one of the sides."""
+        """As `held`, for edges from which velocities lead away by next to nothing: accelerations decide."""
         free = discrete.copy()
         free[self._side] = 0.0
         theta = self.model.theta(t, free)
         new, slack = discrete.copy(), discrete[self._slack]
-        size, speed = np.abs(acceleration).max(initial=0), np.abs(vectors["v"]).max(initial=0)
-        here = self._functions(t, vectors, theta)[0].ravel()
-        undecided = self._distance(here) <= NEAR * slack
-        for far in AHEAD if size > 0 else ():
-            h = np.sqrt(2 * far * gap / size)
-            v = vectors["v"] + 0.5 * h * acceleration
-            if not undecided.any() or h * speed > 1e3 * far * gap:
-                break
-            moved = {**vectors, "p": vectors["p"] + h * self.p_dot(t, {**vectors, "v": v}, theta)}
-            there = self._functions(t + h, moved, self.model.theta(t + h, free))[0].ravel()
-            for k in np.flatnonzero(undecided & (self._distance(there) > 2 * slack)):
-                undecided[k] = False
-                self._put(new, k, there[k])
+        size = np.abs(acceleration).max(initial=0)
+        here, J = (out.reshape(len(self.edges), -1) for out in self._functions(t, vectors, theta))
+        here = here.ravel()
+        near = self._distance(here) <= NEAR * slack
+        if not near.any() or not size > 0:
+            return new
+        h = np.sqrt(2 * AHEAD[0] * gap / size)
+        way = [self.p_dot(t, {**vectors, "v": vectors["v"] + k * h * acceleration}, theta) for k in (0.0, 0.5)]
+        moved = [{**vectors, "p": vectors["p"] + h * p_dot} for p_dot in way]
+        by_v, there = (
+            self._functions(t + h, point, self.model.theta(t + h, free))[0].ravel() - here for point in moved
+        )
+        by_a = there - by_v
+        for k in np.flatnonzero(near):
+            against = by_v[k] * by_a[k] < 0
+            # at most so far it gets before it is turned round
+            excursion = by_v[k] ** 2 / (4 * abs(by_a[k])) if against else np.inf
+            if excursion <= 10 * gap * np.abs(J[k]).max() or (by_v[k] == 0 and abs(by_a[k]) > slack[k]):
+                self._put(new, k, by_a[k] + (np.rint(here[k]) if self._levels[k] else 0.0))
                 self._widen(new, k, here[k], slack[k])
         return new
 

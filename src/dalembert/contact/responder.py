@@ -129,11 +129,12 @@ class Contacts:
     def _settled(self, state: HybridState, happened: Happened, occasion: str) -> HybridState:
         """Impacts, then the decision which contacts are in force from here on."""
         model, space, t = self.model, self.space, state.t
-        vectors, theta = dict(state.vectors), model.theta(t, state.discrete)
+        vectors = self.edges.reached(t, dict(state.vectors), state.discrete, happened.crossing)
+        theta = model.theta(t, state.discrete)
         modes = {contact.number: self._discrete(state, contact.mode) for contact in space.contacts}
         gaps = space.gaps(t, vectors, theta)
         scales = Scales.of(vectors, gaps, self.tolerances)
-        state, at_edge = self._on_pieces(state, vectors, happened.crossing, scales)
+        state, at_edge = self._on_pieces(state, vectors, happened, scales)
         theta = model.theta(t, state.discrete)
         self._must_not_penetrate(t, gaps, modes, scales, occasion)
         closed = [
@@ -143,7 +144,9 @@ class Contacts:
         vectors, impacts = self._impact(t, before, theta, closed, modes, scales, resting)
         self.impacts += impacts
         if at_edge and impacts:
-            state, before, vectors, impacts = self._between_faces(state, vectors, impacts, closed, modes, scales)
+            state, before, vectors, impacts = self._between_faces(
+                state, vectors, impacts, closed, modes, happened, scales
+            )
             theta = model.theta(t, state.discrete)
         pieces = 0  # that were tried in vain
         while True:
@@ -159,7 +162,7 @@ class Contacts:
                 turned = self._pushed(new, decision, scales)
                 if turned is not None:
                     pieces += 1
-                    if pieces > 2:
+                    if pieces > 2 or impacts:  # it would bounce between them for ever
                         raise self._held_by_edge(t, space.contacts[decision.in_force[0]].name)
                     state = replace(state, discrete=turned)
                     theta = model.theta(t, turned)
@@ -171,10 +174,12 @@ class Contacts:
             vectors, _ = self._impact(t, before, theta, closed, modes, scales, resting)
 
     def _on_pieces(
-        self, state: HybridState, vectors: Mapping[str, np.ndarray], crossed: Collection[int], scales: Scales
+        self, state: HybridState, vectors: Mapping[str, np.ndarray], happened: Happened, scales: Scales
     ) -> tuple[HybridState, bool]:
         """The state with the pieces of surfaces onto which the motion leads; whether it is at an edge."""
-        discrete, at_edge = self.edges.held(state.t, vectors, state.discrete, crossed, scales.gap)
+        discrete, at_edge = self.edges.held(
+            state.t, vectors, state.discrete, happened.crossing, scales.gap, bool(happened.closing)
+        )
         return replace(state, discrete=discrete), at_edge
 
     def _between_faces(
@@ -184,6 +189,7 @@ class Contacts:
         impacts: list[Impact],
         closed: Sequence[int],
         modes: Mapping[int, float],
+        happened: Happened,
         scales: Scales,
     ) -> tuple[HybridState, dict[str, np.ndarray], dict[str, np.ndarray], list[Impact]]:
         """An impact at an edge may lead back onto the piece from which the motion came, and to an impact there.
@@ -191,7 +197,7 @@ class Contacts:
         Returns the state, vectors before and after the last impact, and this."""
         before = vectors
         for _ in range(MOST_FACES):
-            turned, _ = self._on_pieces(state, vectors, (), scales)
+            turned, _ = self._on_pieces(state, vectors, happened, scales)
             if self.edges.same(turned.discrete, state.discrete):
                 return state, before, vectors, impacts
             state = turned
@@ -223,8 +229,8 @@ class Contacts:
 
     def _held_by_edge(self, t: float, name: str) -> ContactError:
         return ContactError(
-            f"contact '{name}' is held by an edge from two sides at t = {t:.9g}, as in a valley with a kink: one gap has "
-            "one normal only. Give the two sides as two gaps",
+            f"contact '{name}' is held by an edge from two sides at t = {t:.9g}, as in a valley with a kink: one gap "
+            "has one normal only. Give the two sides as two gaps",
             name,
         )
 

@@ -35,6 +35,7 @@ class Edge:
     side: str
     slack: str  # by how much the function may be beyond the edge before that is noticed
     level: str = ""  # of functions without levels: none
+    given: bool = False  # by the user: gaps are not known to have pieces there
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,12 +58,13 @@ class EdgeFinder:
     def __init__(self, moving: ca.SX):
         self._moving = moving  # what changes during a motion: conditions on anything else are no edges
         self._found: list[tuple[ca.SX, bool, set[int]]] = []  # function, whether it has levels, contacts
+        self._given: set[int] = set()
         self.symbols: dict[str, ca.SX] = {}
 
     @property
     def edges(self) -> tuple[Edge, ...]:
         return tuple(
-            Edge(k, tuple(sorted(contacts)), *_names(k)[:2], _names(k)[2] if levels else "")
+            Edge(k, tuple(sorted(contacts)), *_names(k)[:2], _names(k)[2] if levels else "", k in self._given)
             for k, (_, levels, contacts) in enumerate(self._found)
         )
 
@@ -91,8 +93,11 @@ class EdgeFinder:
 
     def user(self, function: ca.SX, contacts: Sequence[int]) -> None:
         """An edge that stands in no gap: pieces are not told apart, but the method stops there."""
+        known = len(self._found)
         for contact in contacts:
-            self._add(function, False, contact)
+            k = self._add(function, False, contact)
+            if k >= known:
+                self._given.add(k)
 
     def _piece(self, operation: int, x: Sequence[ca.SX], contact: int) -> ca.SX:
         piece = PIECES.get(operation)
