@@ -62,7 +62,7 @@ class Happened:
     closing: set[int] = field(default_factory=set)
     opening: set[int] = field(default_factory=set)
     slipping: set[int] = field(default_factory=set)
-    stopping: set[int] = field(default_factory=set)
+    stopping: set[int] = field(default_factory=set)  # in space: or turning
     crossing: set[int] = field(default_factory=set)  # numbers of edges
 
 
@@ -90,7 +90,7 @@ class Contacts:
 
     def _all_open(self, discrete: np.ndarray) -> np.ndarray:
         discrete = discrete.copy()
-        own = {name for contact in self.space.contacts for name in (contact.mode, *contact.slips)}
+        own = {name for contact in self.space.contacts for name in contact.discrete}
         for k, name in enumerate(self.model.discrete_names):
             if name in own:
                 discrete[k] = 0.0
@@ -334,22 +334,22 @@ class Contacts:
         slides: dict[int, np.ndarray] = {}
         for i, velocity in sliding(space, t, vectors, theta).items():
             speed = np.linalg.norm(velocity)
-            if i in stays and self.friction[i] > 0 and speed > scales.noise and i not in happened.stopping:
+            # in space the event may be that its direction has turned, at any speed
+            stops = i in happened.stopping and space.contacts[i].dim == 2
+            if i in stays and self.friction[i] > 0 and speed > scales.noise and not stops:
                 slides[i] = velocity / speed
-        planar = {i: d for i, d in slides.items() if space.contacts[i].dim == 2}
-        trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=planar)
-        trial_discrete = self._with(state.discrete, mode_values(space, trial, model.discrete_names, scales.speed))
+        trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=slides)
+        trial_discrete = self._with(state.discrete, mode_values(space, trial, scales.speed))
         decision = decide(
             space, t, vectors, model.theta(t, trial_discrete), stays, slides, self.friction,
             opening=happened.opening, slipping=happened.slipping,
         )  # fmt: skip
-        decision.slips |= {i: d for i, d in planar.items() if decision.modes.get(i) == SLIDING}
-        values = dict(mode_values(space, decision, model.discrete_names, scales.speed))
+        decision.slips |= {i: d for i, d in slides.items() if decision.modes.get(i) == SLIDING}
+        values = mode_values(space, decision, scales.speed)
         load = max(OF_FORCE * decision.scale, np.finfo(float).tiny)
         values |= dict(zip(SLACKS, (scales.gap, load, scales.speed), strict=True))
-        active = set(model.bilateral)
-        active |= {space.contacts[i].name for i in decision.in_force}
-        active |= {name for i in decision.sticking for name in space.contacts[i].stick_names}
+        names = (*model.names("lam"), *model.names("mu"))
+        active = model.bilateral | {names[row] for row in decision.rows}
         new = replace(state, vectors=self._held(t, vectors, theta, decision))
         return new.changed(Transition(values=values, active=active), "contact"), decision
 
@@ -357,16 +357,11 @@ class Contacts:
         self, t: float, vectors: dict[str, np.ndarray], theta: np.ndarray, decision: Decision
     ) -> dict[str, np.ndarray]:
         """Velocities that satisfy what is in force; they do already, to the accuracy of a method."""
-        if not decision.in_force:
+        which = list(decision.modes)
+        if not len(decision.rows):
             return vectors
-        space = self.space
-        rates, dims = space.rates(t, vectors, theta, decision.in_force), space.dims_of(decision.in_force)
-        first = np.cumsum(dims) - dims
-        held = [
-            np.arange(k, k + dim if i in decision.sticking else k + 1)
-            for i, k, dim in zip(decision.in_force, first, dims, strict=True)
-        ]
-        rows = np.concatenate(held)
+        rates, all_rows = self.space.rates(t, vectors, theta, which), self.space.rows_of(which)
+        rows = np.flatnonzero(np.isin(all_rows, decision.rows))
         impulse = np.linalg.lstsq(rates.A[np.ix_(rows, rows)], -rates.gamma[rows], rcond=None)[0]
         return {**vectors, "v": vectors["v"] + rates.drift + rates.answer[:, rows] @ impulse}
 

@@ -117,7 +117,11 @@ class Responder(Protocol):
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""
 
     def accumulates(self, number: int) -> bool:
-        """Whether this event may occur ever faster: the driver then does not take that for an error."""
+        """Whether this event may occur ever faster: the driver then does not take that for an error, and its value has
+        a sign also where it has just occurred."""
+
+    def overdue(self, values: np.ndarray) -> list[int]:
+        """Events that have occurred already where the integration starts again, by the values of all of them there."""
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         """The state after the events `which`, numbers in order, have occurred together."""
@@ -136,6 +140,9 @@ class Actions:
 
     def accumulates(self, number: int) -> bool:
         return False
+
+    def overdue(self, values: np.ndarray) -> list[int]:
+        return []
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         for number in which:
