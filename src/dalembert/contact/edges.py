@@ -211,7 +211,7 @@ class Edges:
             return candidates
         space, dims = self.space, self.space.dims_of(candidates)
         normal = np.cumsum(dims) - dims
-        a = space.accelerations(t, vectors, theta, [], []).z[: space.n["v"]]
+        a = space.motion(t, vectors, theta, np.zeros(0, int))
         rates = space.rates(t, vectors, theta, candidates)
         # velocities satisfy closed contacts to the accuracy of the method only: forces of a short step would be less
         impulse = np.linalg.lstsq(rates.A[np.ix_(normal, normal)], -rates.gamma[normal], rcond=None)[0]

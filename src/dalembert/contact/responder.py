@@ -158,12 +158,12 @@ class Contacts:
                 space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self.restitution,
                 max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), scales.speed,
             )  # fmt: skip
-            if series is None and at_edge and decision.in_force:
+            if series is None and at_edge and decision.modes:
                 turned = self._pushed(new, decision, scales)
                 if turned is not None:
                     pieces += 1
                     if pieces > 2 or impacts:  # it would bounce between them for ever
-                        raise self._held_by_edge(t, space.contacts[decision.in_force[0]].name)
+                        raise self._held_by_edge(t, space.contacts[next(iter(decision.modes))].name)
                     state = replace(state, discrete=turned)
                     theta = model.theta(t, turned)
                     continue
@@ -221,9 +221,7 @@ class Contacts:
     def _pushed(self, state: HybridState, decision: Decision, scales: Scales) -> np.ndarray | None:
         """Discrete variables with the pieces onto which forces push what stands still at an edge; None: as they are."""
         t, theta = state.t, self.model.theta(state.t, state.discrete)
-        found = self.space.accelerations(t, state.vectors, theta, decision.in_force, decision.sticking)
-        forces = np.linalg.lstsq(found.A, -found.b, rcond=None)[0]
-        a = (found.z + found.answer @ forces)[: self.space.n["v"]]
+        a = self.space.motion(t, state.vectors, theta, decision.rows)
         turned = self.edges.pushed(t, state.vectors, state.discrete, a, scales.gap)
         return None if self.edges.same(turned, state.discrete) else turned
 
