@@ -67,6 +67,7 @@ _HOME = {
     "NoEquilibrium": "errors",
     "OptionError": "errors",
     "SimulationError": "errors",
+    "IllPosedConstraints": "errors",
     "InconsistentInitialValues": "errors",
     "IndexTooHigh": "errors",
     "StepSizeTooSmall": "errors",

@@ -25,8 +25,10 @@ from dalembert.model.contacts import (
     contact_outputs,
     trace_contacts,
     trace_dry_friction,
+    with_edges,
     with_rows,
 )
+from dalembert.model.edges import Edge
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe
 from dalembert.model.native import ROLES, NativeFunction
 from dalembert.model.native_blocks import native_function
@@ -87,6 +89,9 @@ class EquationsOfMotion(Model):
     sliding : callable, optional
         For each contact its sliding velocity, linear in v: one number in the plane, a list of two in space, [] without
         friction.
+    edges : callable, optional
+        Functions of positions and time that are zero where the surfaces of contacts have edges. Those of np.maximum,
+        abs, np.where and the like in the gaps are found without it.
     impact : {"newton", "poisson", "sequential"}
         The law of impacts: Newton's (all contacts together), Poisson's, or Newton's for one contact after the other.
     dry_friction : mapping, optional
@@ -126,6 +131,7 @@ class EquationsOfMotion(Model):
     restart_mode = "trust"
     contacts: tuple[Contact, ...] = ()
     dry: tuple[Contact, ...] = ()  # elements of dry friction
+    edges: tuple[Edge, ...] = ()
     impact: str = "newton"
 
     @forks_wait
@@ -154,6 +160,7 @@ class EquationsOfMotion(Model):
         restitution: Any = None,
         friction: Any = None,
         sliding: Any = None,
+        edges: Any = None,
         impact: str = "newton",
         dry_friction: Mapping[str, Any] | None = None,
         lam: Sequence[str] | None = None,
@@ -190,13 +197,13 @@ class EquationsOfMotion(Model):
         self._set_vector("contact_points", contact_points, graph.size("s"), faults)
         self._set_vector("holonomic", holonomic, None, faults)
         self._set_vector("nonholonomic", nonholonomic, None, faults)
-        traced = self._trace_contacts(unilateral, contacts, restitution, friction, sliding, impact, faults)
+        traced = self._trace_contacts(unilateral, contacts, restitution, friction, sliding, edges, impact, faults)
         traced = self._trace_dry_friction(dry_friction, traced, faults)
         self._name_multipliers("lam", lam, "holonomic", faults, tuple(contact.name for contact in self.contacts))
         sticks = tuple(name for contact in (*self.contacts, *self.dry) for name in contact.stick_names)
         self._name_multipliers("mu", mu, "nonholonomic", faults, sticks)
         if traced is not None:
-            self._add_rows(traced, faults)
+            traced = self._add_rows(traced, faults)
         self._set_mass(mass, faults)
         self._set_vector("force", force, graph.size("v"), faults)
         self._set_vector("dynamics", dynamics, graph.size("r"), faults)
@@ -273,13 +280,22 @@ class EquationsOfMotion(Model):
         return e, mu
 
     def _trace_contacts(
-        self, unilateral: Any, names: Any, restitution: Any, friction: Any, sliding: Any, impact: Any, faults: list[str]
+        self,
+        unilateral: Any,
+        names: Any,
+        restitution: Any,
+        friction: Any,
+        sliding: Any,
+        edges: Any,
+        impact: Any,
+        faults: list[str],
     ) -> Traced | None:
         functions = self.graph.functions
         if impact not in IMPACTS:
             faults.append(f"impact={shown(impact)} must be one of {', '.join(map(repr, IMPACTS))}")
         if unilateral is None:
             others = {"contacts": names, "restitution": restitution, "friction": friction, "sliding": sliding}
+            others["edges"] = edges
             faults.extend(
                 f"{argument}= is given, but there are no contacts: unilateral= is missing"
                 for argument, given in others.items()
@@ -293,7 +309,8 @@ class EquationsOfMotion(Model):
         first = tuple(functions[role].shape[0] if role in functions else 0 for role in ("holonomic", "nonholonomic"))
         traced = trace_contacts(self, unilateral, names, restitution, friction, sliding, first, faults)
         if traced is not None:
-            self.contacts, self.impact = traced.contacts, impact
+            traced = with_edges(self, traced, edges, faults)
+            self.contacts, self.edges, self.impact = traced.contacts, traced.edges, impact
         return traced
 
     def _trace_dry_friction(self, given: Any, traced: Traced | None, faults: list[str]) -> Traced | None:
@@ -309,7 +326,7 @@ class EquationsOfMotion(Model):
         self.dry = found.dry
         return found if found.every else None
 
-    def _add_rows(self, traced: Traced, faults: list[str]) -> None:
+    def _add_rows(self, traced: Traced, faults: list[str]) -> Traced:
         """The rows of contacts among the constraints, and their discrete variables."""
         graph = self.graph
         taken = {*(n for names in graph.vectors.values() for n in names), *graph.other_names()}
@@ -318,9 +335,13 @@ class EquationsOfMotion(Model):
         graph.add_discrete(traced.discrete())
         if traced.dry:
             graph.functions["bound"] = ModelFunction("bound", (len(traced.dry), 1), 1, ca.densify(traced.bounds))
+        traced = traced.in_symbols_of(dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True)))
+        if traced.edges:
+            graph.functions["edges"] = with_rows(None, "edges", traced.switching)
         for role, rows in (("holonomic", traced.gaps), ("nonholonomic", traced.stick_rows)):
             if rows.numel():
                 graph.functions[role] = with_rows(graph.functions.get(role), role, -rows)
+        return traced
 
     def _add_forces(self, traced: Traced, outputs: Any, faults: list[str]) -> Any:
         """The forces of contacts that no multiplier has; returns the outputs, with those of contacts."""
