@@ -111,8 +111,8 @@ def newtons_cradle(
     """N equal balls hang side by side on threads and touch each other; some are lifted on the left and let go.
 
     p are the angles of the threads, which do not become slack. One contact after the other, elastic balls exchange
-    their velocities: as many balls swing out on the right as were lifted on the left, the others are at rest. So each of
-    the lifted ones is a pendulum for the left half of its swing, and its partner on the right for the other half.
+    their velocities: as many balls swing out on the right as were lifted on the left, the others are at rest. So each
+    of the lifted ones is a pendulum for the left half of its swing, and its partner on the right for the other half.
 
     Parameters
     ----------

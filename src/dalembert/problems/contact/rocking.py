@@ -59,7 +59,8 @@ def falling_block(
         check_positive("falling_block", height=height)
     standing = rocking_block(L=L, H=H, m=m, g=g, th0=th0, th_dot0=th_dot0)
     # A is the lower one for angles between 0 and π/2: for others it is lifted until B touches
-    p0 = standing.p0 + [0.0, height + max(-L * np.sin(th0), 0.0), 0.0]
+    p0 = standing.p0.copy()
+    p0[1] += height + max(-L * np.sin(th0), 0.0)
     model = EquationsOfMotion(
         name="falling_block",
         p=["x", "z", "th"],

@@ -24,11 +24,11 @@ def sliding_box(
     g: float = 9.81,
     t_end: float = 2.0,
 ) -> ImpactProblem:
-    """A box, taken for a point, slides on a plane with Coulomb's friction until it stops, and stays if it is rough enough.
+    """A box, taken for a point, slides on a rough plane until it stops, and stays there if the plane is not too steep.
 
     x points down the slope, z away from the plane, and y across it where `space` is true. In the plane, and
-    where the box starts along x, the deceleration is constant. Otherwise the path bends down the slope. With the angle ψ of
-    the velocity to x, k = μ/tan α and s = tan ψ/2 the speed is proportional to s^k/sin ψ, and for k > 1
+    where the box starts along x, the deceleration is constant. Otherwise the path bends down the slope. With the
+    angle ψ of the velocity to x, k = μ/tan α and s = tan ψ/2 the speed is proportional to s^k/sin ψ, and for k > 1
 
         t_rest = v₀ (k + cos ψ₀)/((k² - 1) g sin α);
 
@@ -62,7 +62,7 @@ def sliding_box(
         unilateral=lambda s: [s.z],
         contacts=["floor"],
         friction="friction",
-        sliding=lambda s: [list(s.v[i] for i in range(n - 1))],
+        sliding=lambda s: [[s.v[i] for i in range(n - 1)]],
         outputs={"energy": lambda s: s.m * (sum(s.v[i] ** 2 for i in range(n)) / 2 - s.down * s.x + s.normal * s.z)},
     )
     rest, place = _rest(velocity, friction * normal, down)

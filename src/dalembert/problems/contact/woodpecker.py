@@ -21,9 +21,9 @@ WOODPECKER_CYCLE: dict = {}
 def woodpecker(*, friction: float = 0.3, e: float = 0.5, t_end: float = 0.3) -> ImpactProblem:
     """A sleeve that jams on a pole by friction, and a bird on a spring whose beak hits the pole: it goes down in steps.
 
-    p = (y, phiM, phiS): the height of the sleeve, the angles of sleeve and bird, all small, so that everything but contacts
-    is linear. Contacts: the beak, and the lower and upper edge of the sleeve, with friction. Whatever the start, the
-    motion becomes periodic: the beak hits the pole, both edges of the sleeve jam and slide, in turn.
+    p = (y, phiM, phiS): the height of the sleeve, the angles of sleeve and bird, all small, so that everything but
+    contacts is linear. Contacts: the beak, and the lower and upper edge of the sleeve, with friction. From the start
+    given here the motion becomes periodic: the beak hits the pole, both edges of the sleeve jam and slide, in turn.
 
     Data and start are those of a public Siconos example after [1]_.
 
