@@ -14,6 +14,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
+#: what forces may fall below their bounds before it is an event, in parts of the first ones
+SLACK = 1e-10
 OPEN, STICK, LEFT, RIGHT = "open", "stick", "slides backwards", "slides forwards"
 
 
@@ -74,6 +76,7 @@ class Trial:
             "parts", [t, y, graph.theta], [ca.densify(x) for x in (graph.value("mass"), f, W, bias, rate, gaps)]
         )
         self.e, self.mu = self.model.contact_values()
+        self.size = np.abs(self.parts(0.0, np.concatenate([problem.p0, problem.v0]))[1]).max() or 1.0  # of forces
 
     def parts(self, t, y):
         M, f, W, bias, rate, gaps = (np.array(x) for x in self._parts(t, y, self.model.theta(t)))
@@ -120,10 +123,10 @@ class Trial:
         residual = np.abs(K @ solution - right).max() if m else 0.0
         return a, force, W @ a + bias, residual
 
-    def choose(self, t, y, closed, tol=1e-9):
+    def choose(self, t, y, closed, tol=0.5 * SLACK):
         """Modes of the closed contacts whose forces and accelerations fit together."""
-        _, f, _, _, rate, _ = self.parts(t, y)
-        size = 1 + np.abs(f).max()
+        _, _, _, _, rate, _ = self.parts(t, y)
+        size = self.size
         options = []
         for i in range(len(self.names)):
             if i not in closed:
@@ -136,7 +139,7 @@ class Trial:
                 options.append(still if abs(u) < 1e-9 else (RIGHT if u > 0 else LEFT, OPEN))
         for modes in itertools.product(*options):
             _, force, acceleration, residual = self.solve(t, y, modes)
-            if residual > 1e-8 * size:
+            if residual > 1e-8 * size:  # contacts that contradict each other
                 continue
             if all(
                 self._fits(i, mode, force[i], acceleration, rate, tol * size)
@@ -167,7 +170,7 @@ class Trial:
         M, _, W, _, rate, _ = self.parts(t, y)
         size = 1 + np.abs(rate).max()
         before = rate[self.own :]
-        e = np.where(np.abs(before[: len(self.names)]) < self.rest, 0.0, self.e)
+        e = np.where(self.e * np.abs(before[: len(self.names)]) < self.rest, 0.0, self.e)
         options = []
         for i in range(len(self.names)):
             if i not in touching:
@@ -267,7 +270,6 @@ class Trial:
 
     def smooth(self, t, y, t_end, modes):
         """To the next event: time, state, the contact that closes, whether the end is reached."""
-        n = len(self.names)
 
         def rhs(t, y):
             return np.concatenate([y[self.n :], self.solve(t, y, modes)[0]])
@@ -277,7 +279,7 @@ class Trial:
             if mode == OPEN:
                 watched.append((lambda t, y, i=i: self.parts(t, y)[5][i], i))
                 continue
-            watched.append((lambda t, y, i=i: self.solve(t, y, modes)[1][i, 0] + 1e-9, None))
+            watched.append((lambda t, y, i=i: self.solve(t, y, modes)[1][i, 0] + SLACK * self.size, None))
             if self.tangent[i] is None:
                 continue
             if mode == STICK:
@@ -295,7 +297,7 @@ class Trial:
                 watched.append((lambda t, y, i=i, sign=sign: sign * self.parts(t, y)[4][self.tangent[i]], None))
         values = [function(t, y) for function, _ in watched]
         armed = [value > 1e-12 for value in values]
-        step = (t_end - t) / 50
+        step = 2e-7  # short flights of balls that come to rest must not be missed
         while True:
             run = solve_ivp(
                 rhs, (t, min(t + step, t_end)), y, method="DOP853", rtol=self.rtol, atol=self.atol, dense_output=True
@@ -310,9 +312,7 @@ class Trial:
                             armed[j] = function(upper, run.sol(upper)) > 1e-12
                             continue
                         if function(upper, run.sol(upper)) < 0:
-                            root = brentq(
-                                lambda x, function=function: function(x, run.sol(x)), lower, upper, xtol=1e-15
-                            )
+                            root = brentq(_along(function, run.sol), lower, upper, xtol=1e-15)
                             if first is None or root < first[0]:
                                 first = (root, closing)
                             break
@@ -320,6 +320,10 @@ class Trial:
                     break
             if first is not None:
                 return first[0], run.sol(first[0]), first[1], False
-            t, y = run.t[-1], run.y[:, -1]
+            t, y, step = run.t[-1], run.y[:, -1], min(4 * step, 0.02)
             if t >= t_end:
                 return t, y, None, True
+
+
+def _along(function, path):
+    return lambda x: function(x, path(x))
