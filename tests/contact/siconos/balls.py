@@ -1,7 +1,7 @@
 """Balls on a line by Siconos' time-stepping, frictionless; run by the system's Python, prints JSON.
 
-Reads from stdin {"step", "t_end", "q", "v", "mass", "force", "rows", "offsets", "restitution"}: constant masses and forces,
-gaps rows q + offsets, with restitution each. Prints rows of t, q, v, impulses.
+Reads {"step", "t_end", "q", "v", "mass", "force", "rows", "offsets", "restitution"} from stdin: constant masses and
+forces, gaps rows q + offsets, with restitution each. Prints rows of t, q, v, impulses.
 """
 
 import json
@@ -11,13 +11,12 @@ import numpy as np
 import siconos.kernel as sk
 
 data = json.load(sys.stdin)
-balls = []
 model = sk.NonSmoothDynamicalSystem(0.0, data["t_end"])
 system = sk.LagrangianLinearTIDS(np.array(data["q"]), np.array(data["v"]), np.diag(data["mass"]))
 system.setFExtPtr(np.array(data["force"]))
 model.insertDynamicalSystem(system)
 interactions = []
-for row, offset, e in zip(data["rows"], data["offsets"], data["restitution"]):
+for row, offset, e in zip(data["rows"], data["offsets"], data["restitution"], strict=True):
     relation = sk.LagrangianLinearTIR(np.array([row]), np.array([offset]))
     interactions.append(sk.Interaction(sk.NewtonImpactNSL(e), relation))
     model.link(interactions[-1], system)
