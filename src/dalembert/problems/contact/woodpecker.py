@@ -13,8 +13,8 @@ _DATA = {
     "rO": 0.0025, "rM": 0.0031, "hM": 0.0058, "lM": 0.010, "lG": 0.015, "hS": 0.02, "lS": 0.0201,
     "mM": 0.0003, "mS": 0.0045, "JM": 5e-9, "JS": 7e-7, "c": 0.0056, "g": 9.81,
 }  # fmt: skip
-#: The limit cycle of the default toy: started with y = 0 and else with these values, at an impact of the beak, it has them
-#: again after one period, t, only lower. Before the impact; a perturbation shrinks by -0.8392 in a period.
+#: The limit cycle of the default toy, at an impact of the beak and before it: started with y = 0 and else with these
+#: values it has them again after one period, t, only lower. A perturbation is multiplied by -0.8392 in a period.
 WOODPECKER_CYCLE = Reference(
     t=0.1459760651433,
     p=[-0.0194453792846, 0.0894038527464, 0.12],
