@@ -15,7 +15,7 @@ def name(value):
 
 def rest_tolerance(method):
     """Dassl begins with order 1 after every impact: it does not resolve flights that last a few of its first steps."""
-    return 1e-5 if isinstance(method, da.Dassl) else 1e-8
+    return 1e-4 if isinstance(method, da.Dassl) else 1e-8
 
 
 def named_times(sol, contact):
