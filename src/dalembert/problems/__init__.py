@@ -66,6 +66,7 @@ from .problem import Problem, Reference
 from .railway_carriage import railway_carriage
 from .rocking_block import ROCKING_BLOCK_FLAT, rocking_block
 from .slider_crank import slider_crank
+from .spheres import spheres_in_box
 from .transistor_amplifier import transistor_amplifier
 from .truck import truck
 from .truck11 import truck11
@@ -129,6 +130,7 @@ __all__ = [
     "slider_crank",
     "sliding_box",
     "spatial_slider_crank",
+    "spheres_in_box",
     "stewart_platform",
     "transistor_amplifier",
     "truck",
