@@ -16,6 +16,7 @@ from dalembert.checks import shown
 from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
 from dalembert.model.base import Model, check_names, wrong_name
+from dalembert.model.collisions import Collisions
 from dalembert.model.contacts import (
     IMPACTS,
     NOTHING,
@@ -98,6 +99,8 @@ class EquationsOfMotion(Model):
         Coulomb's friction with a given bound, as in joints: names to pairs of a sliding velocity (linear in v; two of
         them in space) and the largest force, ``{"brake": (lambda s: s.phi_dot, 2.0)}``. The force may be a number, the
         name of a parameter, or a function of positions, velocities and time.
+    collisions : Collisions, optional
+        Shapes of many bodies that collide with each other and with the ground; for `MoreauJean`.
     autonomous, constant_mass : bool, optional
         Promises for functions that cannot be traced; of all others `model.structure` knows it. A Python function for a
         diagonal mass returns a vector.
@@ -133,6 +136,7 @@ class EquationsOfMotion(Model):
     dry: tuple[Contact, ...] = ()  # elements of dry friction
     edges: tuple[Edge, ...] = ()
     impact: str = "newton"
+    collisions: Collisions | None = None
 
     @forks_wait
     def __init__(
@@ -163,6 +167,7 @@ class EquationsOfMotion(Model):
         edges: Any = None,
         impact: str = "newton",
         dry_friction: Mapping[str, Any] | None = None,
+        collisions: Collisions | None = None,
         lam: Sequence[str] | None = None,
         mu: Sequence[str] | None = None,
         velocity_constraints: Any = None,
@@ -223,6 +228,7 @@ class EquationsOfMotion(Model):
         self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
         self._set_vector("acceleration_constraints", acceleration_constraints, n_lam + n_mu, faults)
         self._check_structure(faults)
+        self._set_collisions(collisions, faults)
         for argument, given in (("autonomous", autonomous), ("constant_mass", constant_mass)):
             if not isinstance(given, bool | np.bool_ | None):
                 faults.append(f"{argument}={shown(given)} must be True, False or None")
@@ -359,6 +365,25 @@ class EquationsOfMotion(Model):
         if isinstance(outputs, LazyOutputs) or not isinstance(outputs, Mapping | None):
             return outputs
         return {**contact_outputs(self, traced), **(outputs or {})}
+
+    def _set_collisions(self, given: Any, faults: list[str]) -> None:
+        if given is None:
+            return
+        if not isinstance(given, Collisions):
+            faults.append(f"collisions={shown(given)} must be Collisions(...), or use Multibody.collide")
+            return
+        widths = {"p": 3, "v": 3} if given.planar else {"p": 7, "v": 6}
+        for kind, at in (("p", given.p_at), ("v", given.v_at)):
+            n = self.graph.size(kind)
+            outside = np.flatnonzero((at < 0) | (at + widths[kind] > n))
+            if len(outside):
+                faults.append(
+                    f"collisions=: {kind}_at={at[outside[0]]} of '{given.names[outside[0]]}': {widths[kind]} entries "
+                    f"from there on do not fit into the {n} of {kind}"
+                )
+            if len(np.unique((at[:, None] + np.arange(widths[kind])).ravel())) != at.size * widths[kind]:
+                faults.append(f"collisions=: {kind}_at= gives two bodies the same entries of {kind}")
+        self.collisions = given
 
     # -- building --------------------------------------------------------------------------------------------------
 

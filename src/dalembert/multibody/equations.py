@@ -16,6 +16,7 @@ from dalembert.model import EquationsOfMotion
 from dalembert.model.expression import scalar
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
+from dalembert.multibody.colliding import collisions
 from dalembert.multibody.conserved import ENERGY, check_conservative, energy_at
 from dalembert.multibody.holding import check_held
 from dalembert.multibody.kinds import Move
@@ -80,8 +81,8 @@ def equations(
             raise OptionError(f"invariant={shown(invariant)} must be 'energy' or None")
         check_conservative(system)
     own = own_bodies(system, coordinates, absolute)
-    # matrices of absolute coordinates are sparse: nothing grows but linearly
-    parts = expressions(system, own, kernels=own is not None and suits_kernels(system))
+    # matrices of absolute coordinates are sparse; where nothing is joined, they are those of the joints
+    parts = expressions(system, own, kernels=(own is not None or not system.joints) and suits_kernels(system))
     large = parts.kernels
     if formalism == "explicit" and parts.rows:
         raise OptionError(
@@ -270,6 +271,7 @@ def _model(
         outputs=Results(observer),
         start=start,
         name=system.name,
+        collisions=collisions(system, bones),
         **functions,
     )
 
