@@ -20,7 +20,7 @@ RANKS = {
     "compile": 3, "linalg": 3, "recursions": 3,
     "solvers": 4,
     "solution": 5,
-    "simulation": 6,
+    "contact": 6, "simulation": 6,
     "studies": 7,
     "cli": 8, "demo": 8, "__main__": 8,
 }  # fmt: skip

@@ -117,6 +117,39 @@ class SingularConfiguration(SimulationError):
     """The rank of the constraints changes: the mechanism is in a singular position."""
 
 
+class ContactError(SimulationError):
+    """Contacts cannot be treated as they are; the message names them. `contact` is the name of one of them."""
+
+    def __init__(self, message: str, contact: str | None = None, solution: Any = None):
+        super().__init__(message, solution)
+        self.contact = contact
+
+
+class PenetratingStart(ContactError, InconsistentInitialValues):
+    """At the start, or after the action of an event, a gap is negative."""
+
+
+class PainleveParadox(ContactError):
+    """Coulomb's friction and rigid bodies contradict each other: no contact force fits while a contact slides."""
+
+
+class ComplementarityFailed(SimulationError):
+    """No forces or impulses were found that satisfy the conditions of contact.
+
+    Attributes
+    ----------
+    contact : int or None
+        Number of the contact (block) behind it, counted from 0.
+    reason : str
+        "ray": the path of the method goes to infinity, as where there is no solution (Painlevé); "iterations": the
+        limit was reached, or rounding errors let no better answer through.
+    """
+
+    def __init__(self, message: str, contact: int | None = None, reason: str = "iterations", solution: Any = None):
+        super().__init__(message, solution)
+        self.contact, self.reason = contact, reason
+
+
 class FunctionFailed(SimulationError):
     """A user's function raised an exception, or returned a wrong shape or a value that is not finite."""
 

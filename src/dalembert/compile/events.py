@@ -24,12 +24,13 @@ def traced_events(model: Model, events: Sequence[Event], outputs: Outputs | None
     return trace_events(model, events, outputs) if events else None
 
 
-def reads(traced: TracedEvents | None, kinds: Sequence[str]) -> bool:
+def reads(traced: TracedEvents | None, form: Form, kinds: Sequence[str]) -> bool:
     """Whether an event function reads one of these vectors; one that could not be traced may read everything."""
     if traced is None:
         return False
     symbols = ca.vertcat(*(traced.graph.symbol[kind] for kind in kinds if kind in traced.graph.symbol))
-    return bool(traced.graph.externals_in(traced.values)) or ca.depends_on(traced.values, symbols)
+    values = _without_released(traced, form)
+    return bool(traced.graph.externals_in(values)) or ca.depends_on(values, symbols)
 
 
 def event_port(form: Form, traced: TracedEvents | None) -> Port | None:

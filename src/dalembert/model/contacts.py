@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 #: values of the discrete variable "<contact>_mode"; a contact that others imply is closed without a row of its own
 OPEN, CLOSED, SLIDING, IMPLIED = 0.0, 1.0, 2.0, 3.0
-#: discrete variables of all contacts together: what gaps and normal forces may fall below zero before it is an event
-SLACKS = ("contact_gap_slack", "contact_force_slack")
+#: discrete variables of all contacts together: by how much gaps, forces and speeds may fall below zero before that is
+#: an event
+SLACKS = ("contact_gap_slack", "contact_force_slack", "contact_speed_slack")
 IMPACTS = ("newton", "poisson", "sequential")
 #: keeps the direction of a vector that vanishes finite
 TINY = 1e-300

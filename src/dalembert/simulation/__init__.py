@@ -150,6 +150,7 @@ def simulate(
             "Take another formulation"
         )
     tolerances, sampling = tolerances_for(form, rtol, atol), Sampling(t_eval, t0, t1, form)
+    users = as_events(events)
     from dalembert.simulation.drive import drive  # imports numba: not before it is needed
 
     return preparing(
@@ -157,7 +158,7 @@ def simulate(
         Task(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
             tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
-            events=as_events(events), sampling=sampling, dense_output=dense, trace=traced,
+            events=users, own_events=len(users), sampling=sampling, dense_output=dense, trace=traced,
             bar=progress_bar(t0, t1) if shows else None, checkpoint=saving,
         ),
         clock if profiled else None,

@@ -9,14 +9,14 @@ import numpy as np
 from dalembert.checks import quiet_arithmetic
 from dalembert.errors import SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.regularize.index import explained, judge_index, remedy
+from dalembert.simulation.contacts import WithContacts, closed_contacts, initial_values
 from dalembert.simulation.events import EventHandler
 from dalembert.simulation.hybrid import Actions
-from dalembert.simulation.loop import Loop, beginning
+from dalembert.simulation.loop import Loop
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segments
 from dalembert.simulation.task import Task
 from dalembert.solution import Solution
-from dalembert.solvers.start import start_values
 
 #: what preparation consists of, for a profile
 PREPARATION = ("formulation", "initial values", "compilation and records")
@@ -29,28 +29,27 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
 
 
 def _drive(task: Task, clock: list[float] | None) -> Solution:
-    rtol, atol = task.tolerances.tightest
-    initial = start_values(
-        task.model,
-        beginning(task.model, task.t0, task.t1),
-        task.given,
-        mode=task.options.initial_values,
-        rtol=rtol,
-        atol=atol,
-        initial_conditions=task.initial_conditions,
-    )
+    contacts, start = None, None
+    if task.model.mechanical and task.model.contacts and not task.options.treats_contacts:
+        contacts, start, initial = closed_contacts(task)
+        task.events = [*task.events, *(own.event for own in contacts.events)]
+    else:
+        initial = initial_values(task, task.model)
     if clock is not None:
         clock.append(time.perf_counter())
     index = None
     if task.model.own_formulation is not None and initial.index is None:
         method = type(task.options).__name__
         index = judge_index(task.model, method, task.options.trusted_index, task.t0, initial.x, initial.x_dot)
-    segments, recorder = Segments(task), Recorder(task)
+    segments, recorder = Segments(task, start), Recorder(task)
+    recorder.contacts = contacts
     if clock is not None:
         clock.append(time.perf_counter())
         recorder.preparation = dict(zip(PREPARATION, np.diff(clock), strict=True))
         recorder.monitor = segments.current.stepper.watch()
-    handler = EventHandler(task.events, Actions(task.events), recorder, task.t0, task.t1)
+    actions = Actions(task.events[: task.own_events])
+    responder = actions if contacts is None else WithContacts(actions, contacts)
+    handler = EventHandler(task.events, responder, recorder, task.t0, task.t1)
     try:
         return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step)
     except (StepSizeTooSmall, TooManySteps, SingularMatrix) as error:

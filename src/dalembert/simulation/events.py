@@ -104,7 +104,8 @@ class EventHandler:
             if last is None and self._ends(number, self._counts[number]):
                 last = self.events[number].name
         self.finished_by = last
-        return Stop(t, x, tuple(stops), last is not None) if stops else None
+        asked = self.responder.asked_at_breakpoints
+        return Stop(t, x, tuple(stops), last is not None) if stops or asked else None
 
     def failure(self, segment: Segment, t: float, values: np.ndarray) -> Exception:
         """The exception for event functions that cannot be evaluated."""
@@ -280,7 +281,7 @@ class EventHandler:
         """What the events change; also the time since the last restart."""
         since_last, self._last_restart = abs(stop.t - self._last_restart), stop.t
         for number in stop.numbers:
-            if not self.responder.answers(number):
+            if not self.responder.answers(number) or self.responder.accumulates(number):
                 continue
             recent = self._restarts_by[number]
             recent.append(stop.t)

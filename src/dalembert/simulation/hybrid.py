@@ -109,8 +109,14 @@ class HybridState:
 class Responder(Protocol):
     """Whoever answers events."""
 
+    #: whether it wants to be asked, with no events, wherever else a state may change abruptly: at breakpoints
+    asked_at_breakpoints: bool
+
     def answers(self, number: int) -> bool:
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""
+
+    def accumulates(self, number: int) -> bool:
+        """Whether this event may occur ever faster: the driver then does not take that for an error."""
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         """The state after the events `which`, numbers in order, have occurred together."""
@@ -119,11 +125,16 @@ class Responder(Protocol):
 class Actions:
     """The actions of users' events, one after the other: each sees what those before it have changed."""
 
+    asked_at_breakpoints = False
+
     def __init__(self, events: Sequence[Event]):
         self.events = events
 
     def answers(self, number: int) -> bool:
         return self.events[number].action is not None
+
+    def accumulates(self, number: int) -> bool:
+        return False
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         for number in which:

@@ -186,7 +186,9 @@ class Loop:
         """Change what the events change, and start again from there. Returns the time since the last such change."""
         segments, model, t = self.segments, self.model, stop.t
         before = segments.current
-        if not any(map(self.events.responder.answers, stop.numbers)):
+        responder = self.events.responder
+        asked = responder.asked_at_breakpoints and not stop.numbers
+        if not asked and not any(map(responder.answers, stop.numbers)):
             return np.inf
         vectors = before.vectors(before.settled(t, stop.x), model)
         state = HybridState(model, t, vectors, before.model.graph.discrete_values, before.active)
@@ -194,7 +196,8 @@ class Loop:
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
         # constraints that are taken up change velocities: that is an impact
-        x, x_dot = segment.after_action(t, state.vectors, None if taken_up else AFTER_ACTION)
+        quiet = taken_up or responder.asked_at_breakpoints  # contacts are closed to within their slack
+        x, x_dot = segment.after_action(t, state.vectors, None if quiet else AFTER_ACTION)
         self._jump(x)
         segment.stepper.x[:], segment.stepper.x_dot[:] = x, x_dot  # from where it goes on beyond a breakpoint
         if not stop.ends:

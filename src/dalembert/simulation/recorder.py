@@ -16,12 +16,23 @@ from dalembert.simulation.profiling import profile
 from dalembert.simulation.segments import Segment
 from dalembert.simulation.settling import ROWS, Owed, Stretch
 from dalembert.simulation.task import Task
-from dalembert.solution import EventLog, Occurrence, Profile, SegmentInfo, Solution, Statistics, Trace, Trajectory
+from dalembert.solution import (
+    EventLog,
+    ImpactLog,
+    Occurrence,
+    Profile,
+    SegmentInfo,
+    Solution,
+    Statistics,
+    Trace,
+    Trajectory,
+)
 from dalembert.solvers.multipliers import evaluate, multipliers_of, with_rows
 from dalembert.solvers.status import ATTEMPT
 
 if TYPE_CHECKING:
     from dalembert.compile.monitor import Monitor
+    from dalembert.contact.responder import Contacts
 
 NO_ATTEMPTS = np.zeros((0, len(ATTEMPT)))
 
@@ -34,7 +45,8 @@ class Recorder:
         self.sampling, self.dense = task.sampling, task.dense_output or task.sampling.everywhere
         self.steps = 0
         self.occurrences: list[Occurrence] = []
-        self.event_names = [event.name for event in task.events]
+        self.event_names = [event.name for event in task.events[: task.own_events]]
+        self.contacts: Contacts | None = None
         self.bar, self.checkpoint = task.bar, task.checkpoint
         self.monitor: Monitor | None = None
         self.preparation: dict[str, float] = {}
@@ -54,7 +66,7 @@ class Recorder:
         """At the start, where the first segment has the unknowns x."""
         self.initial = initial
         self._enter(segment, self.t0)
-        self.reached, self.x, self._start_x = self.t0, x, x.copy()
+        self.reached, self.x, self._start_x = self.t0, x, segment.in_whole(x, self.form.n).copy()
         self._begun = time.perf_counter()
         if self.checkpoint is not None:
             self.checkpoint.wait()
@@ -151,6 +163,8 @@ class Recorder:
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
         """A root of an event function."""
+        if number >= len(self.event_names):  # of a contact, not of the user
+            return
         before = float(np.nextafter(t, self.t0)) if t in self.model.breakpoints else t
         vectors = self.segment.vectors(self.segment.settled(before, x), self.model)
         state = {kind: value for kind, value in vectors.items() if kind in self.form.slices}
@@ -204,8 +218,17 @@ class Recorder:
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
             parameters=lambda: self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
             not_kept=sampling.not_kept(self.form), segments=self._segments, profile=measured,
+            impacts=self._impacts(),
             trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
         )  # fmt: skip
+
+    def _impacts(self) -> ImpactLog:
+        if self.contacts is None:
+            return ImpactLog(contacts=[contact.name for contact in getattr(self.model, "contacts", ())])
+        within = (self.t0, self.reached)
+        impacts = [impact for impact in self.contacts.impacts if within[0] <= impact.t <= within[1]]
+        rests = [rest for rest in self.contacts.rests if within[0] <= rest.t <= within[1]]
+        return ImpactLog(impacts, rests, [contact.name for contact in self.model.contacts])
 
     def _trajectory(self, n: int) -> tuple[Trajectory, np.ndarray | None]:
         sampling = self.sampling

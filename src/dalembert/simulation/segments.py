@@ -72,7 +72,10 @@ class Segment:
         vectors = self.form.vectors(self.stepper.x)
         kept = {kind: vectors[kind] for kind in self.model.continuous_kinds if kind in vectors}
         if self.model.mechanical:
-            moved = across_kink(self.model, before, after, kept)
+            model = self.model
+            if model.contacts:  # what they do to velocities is for them to say
+                model = restricted(model, model.bilateral)
+            moved = across_kink(model, before, after, kept)
             kept = {kind: moved[kind] for kind in kept}
         return self.consistent(after, kept, self.model.restart_mode)
 
@@ -114,12 +117,14 @@ class Segment:
 class Segments:
     """Makes the segments of one run; those with the same constraints in force share form and stepper."""
 
-    def __init__(self, task: Task):
+    def __init__(self, task: Task, start: HybridState | None = None):
         self.task, self.model = task, task.model
         self._traced = traced_events(task.form.model, task.events, task.model.outputs)
         self._samples = max((event.check_points for event in task.events), default=1)
         self._known: dict[frozenset[str] | None, Segment] = {}
-        self.current = self.of(None)
+        self.current = self.of(None if start is None else start.active)
+        if start is not None:
+            self.switch(start)
 
     def of(self, active: frozenset[str] | None) -> Segment:
         """The segment with these constraints in force."""
@@ -140,7 +145,7 @@ class Segments:
             if places is not None:
                 tolerances = tolerances.at(places)
         port = event_port(form, self._traced)
-        if form.settles_multipliers and reads(self._traced, ("lam", "mu", "w")):
+        if form.settles_multipliers and reads(self._traced, form, ("lam", "mu", "w")):
             port = multipliers_of(form).events(port)
         spec = RunSpec(
             model=model,

@@ -30,6 +30,7 @@ class Task:
     max_step: float
     max_steps: int
     events: Sequence[Event]
+    own_events: int  # how many of them, the first ones, are the user's
     sampling: Sampling
     dense_output: bool
     trace: bool

@@ -1,6 +1,7 @@
 """Results of simulations: values, dense output, events, constraint residuals, statistics, files, plots."""
 
 from dalembert.solution.events import EventLog, Occurrence
+from dalembert.solution.impacts import Impact, ImpactLog, Rest
 from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo
 from dalembert.solution.solution import Solution
@@ -12,8 +13,11 @@ from dalembert.solution.trajectory import Trajectory
 __all__ = [
     "Attempt",
     "EventLog",
+    "Impact",
+    "ImpactLog",
     "Occurrence",
     "Profile",
+    "Rest",
     "SegmentInfo",
     "Solution",
     "StateView",

@@ -16,6 +16,7 @@ from dalembert.locks import prepared, renewed
 from dalembert.model import Model
 from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS, SETTLED
 from dalembert.solution.events import EventLog
+from dalembert.solution.impacts import ImpactLog
 from dalembert.solution.outputs import Source, entries, off_breakpoints
 from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo, segment_at
@@ -74,6 +75,8 @@ class Solution(StateView):
         Where the time went; ``simulate(..., profile=True)`` asks for it.
     segments : sequence of SegmentInfo, optional
         Stretches of time between jumps, if constraints in force or discrete variables have changed.
+    impacts : ImpactLog, optional
+        Impacts of contacts.
     trace : Trace, optional
         Every step that was tried; ``simulate(..., trace=True)`` asks for it.
 
@@ -112,6 +115,7 @@ class Solution(StateView):
         profile: Profile | None = None,
         segments: Sequence[SegmentInfo] = (),
         trace: Trace | None = None,
+        impacts: ImpactLog | None = None,
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -128,6 +132,7 @@ class Solution(StateView):
         self.trajectory = trajectory
         self._when_asked_for("stats", stats)
         self.events = EventLog() if events is None else events
+        self.impacts = ImpactLog() if impacts is None else impacts
         self.status = status
         self.message = message
         self._when_asked_for("parameters", parameters if callable(parameters) else dict(parameters or {}))
@@ -371,5 +376,7 @@ class Solution(StateView):
             lines.append(f"  formulation: {self.formulation}")
         if len(self.events):
             lines.append(f"  events: {self.events!r}")
+        if len(self.impacts):
+            lines.append(f"  impacts: {self.impacts!r}")
         lines.append(f"  variables: {', '.join(self.names)}")
         return "\n".join(lines)

@@ -161,6 +161,8 @@ class MethodOptions(Options):
     initial_values: str
     #: index of a DAE that is taken as it stands up to which the method is known to work
     trusted_index = 1
+    #: whether it deals with contacts itself, step by step; else the driver stops at their events
+    treats_contacts = False
 
     def formulate(self, model: Model) -> Form:
         """What this method integrates; raises ModelError if it cannot treat the model."""

@@ -1,0 +1,93 @@
+"""Rebounds that accumulate (Zeno's points): infinitely many impacts in a finite time, after which a contact is closed.
+
+When a rebound is so low that positions hardly resolve it, forces do not change during the rest of them. Each then lasts
+e times as long as the one before, and all together T/(1 − e).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.contact.decision import Decision
+from dalembert.contact.space import ContactSpace, Vectors
+
+#: of the size of positions: rebounds that are lower are not followed one by one
+HEIGHT = 1e-11
+#: of the time, and of the interval: rebounds that are shorter
+SHORT = 1e-9
+#: impacts of a series that are listed
+MOST = 10_000
+
+
+@dataclass(frozen=True)
+class Series:
+    """Impacts of one contact that follow each other ever faster."""
+
+    contact: int
+    speed: float  # after the first
+    acceleration: float  # towards the contact
+    restitution: float
+
+    @property
+    def flight(self) -> float:
+        """The time to the second impact."""
+        return 2 * self.speed / self.acceleration
+
+    @property
+    def lasts(self) -> float:
+        """The time until it is at rest."""
+        return self.flight / (1 - self.restitution)
+
+    def impacts(self, t: float) -> Iterator[tuple[float, float]]:
+        """Times and speeds of approach of those to come, as far as times can be told apart."""
+        speed, flight = self.speed, self.flight
+        for _ in range(MOST):
+            if flight <= 4 * np.spacing(abs(t)) or speed == 0:
+                return
+            t += flight
+            yield t, speed
+            speed, flight = speed * self.restitution, flight * self.restitution
+
+
+def bounces_to_rest(
+    space: ContactSpace,
+    t: float,
+    vectors: Vectors,
+    theta: np.ndarray,
+    decision: Decision,
+    rebounds: Mapping[int, float],
+    restitution: np.ndarray,
+    time: float,
+    length: float,
+    slowest: float,
+) -> Series | None:
+    """The contact among those that rebound which comes to rest now, or None.
+
+    `time`, `length` and `slowest` are what short times, low heights and small speeds are compared with.
+    """
+    for i, speed in rebounds.items():
+        if not restitution[i] < 1:
+            continue
+        acceleration = -_acceleration(space, t, vectors, theta, decision, i)
+        if not acceleration > 0:
+            continue
+        series = Series(i, speed, acceleration, float(restitution[i]))
+        low = speed**2 / (2 * acceleration) <= HEIGHT * length
+        if low or series.flight <= SHORT * time or speed <= slowest:
+            return series
+    return None
+
+
+def _acceleration(
+    space: ContactSpace, t: float, vectors: Vectors, theta: np.ndarray, decision: Decision, contact: int
+) -> float:
+    """Of the gap of an open contact, with the forces of those in force."""
+    rows = [*decision.in_force, contact]
+    found = space.accelerations(t, vectors, theta, rows, decision.sticking)
+    n = len(found.b) - 1  # its row is the last one
+    held = np.arange(n)
+    lam = np.linalg.lstsq(found.A[np.ix_(held, held)], -found.b[:n], rcond=None)[0] if n else np.zeros(0)
+    return float(found.b[n] + found.A[n, :n] @ lam)

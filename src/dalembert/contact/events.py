@@ -1,0 +1,83 @@
+"""The events of contacts: when gaps close, when forces vanish, when sliding begins and ends.
+
+Which of them count depends on the mode of a contact, a discrete variable: the others are constant. Values may fall
+below zero by a slack that nobody notices, so that a contact which is just closed or just loaded has a sign, and one
+that slips below zero from there is noticed, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import casadi as ca
+
+from dalembert.model import EquationsOfMotion
+from dalembert.model.contacts import CLOSED, IMPLIED, OPEN, SLACKS, SLIDING, Contact, friction_of
+from dalembert.model.event import Event
+from dalembert.model.expression import scalar
+
+#: points of a step at which event functions are looked at: gaps may close and open again within a step
+POINTS = 10
+#: slack of contacts that others imply, as a multiple: they have no rows of their own, and drift with the method
+LOOSE = 1e3
+
+
+class Change(StrEnum):
+    """What happens to a contact."""
+
+    CLOSES = "closes"
+    OPENS = "opens"
+    SLIPS = "begins to slide"
+    STOPS = "ends to slide"
+
+
+@dataclass(frozen=True)
+class ContactEvent:
+    """An event of the driver, and what it means."""
+
+    contact: int
+    change: Change
+    event: Event
+
+
+def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
+    """All events of a model's contacts."""
+    graph = model.graph
+    discrete = dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True))
+    gap_slack, force_slack, speed_slack = (discrete[name] for name in SLACKS)
+    gaps = -graph.value("holonomic")
+    events = []
+    for contact in model.contacts:
+        mode, gap, load = discrete[contact.mode], gaps[contact.normal], graph.symbol["lam"][contact.normal]
+        implied = ca.if_else(mode == IMPLIED, gap + LOOSE * gap_slack, 1)
+        functions = {
+            Change.CLOSES: ca.if_else(mode == OPEN, gap + gap_slack, implied),
+            Change.OPENS: ca.if_else(ca.logic_or(mode == CLOSED, mode == SLIDING), load + force_slack, 1),
+        }
+        if contact.stick:
+            friction = graph.symbol["mu"][list(contact.stick)]
+            room = friction_of(model, contact) * load - _length(friction)
+            functions[Change.SLIPS] = ca.if_else(mode == CLOSED, room + force_slack, 1)
+            functions[Change.STOPS] = ca.if_else(mode == SLIDING, _speed(model, contact, discrete, speed_slack), 1)
+        for change, function in functions.items():
+            name = f"contact '{contact.name}' {change}"
+            events.append(ContactEvent(contact.number, change, _event(function, name)))
+    return events
+
+
+def _event(function: ca.SX, name: str) -> Event:
+    return Event(lambda s: scalar(function), direction=-1, name=name, check_points=POINTS)
+
+
+def _length(vector: ca.SX) -> ca.SX:
+    return ca.fabs(vector) if vector.numel() == 1 else ca.sqrt(ca.sumsqr(vector))
+
+
+def _speed(model: EquationsOfMotion, contact: Contact, discrete: dict[str, ca.SX], slack: ca.SX) -> ca.SX:
+    """Falls through zero where sliding ends: in the plane where the velocity changes its sign, in space where it nearly
+    vanishes."""
+    velocity = -model.graph.value("nonholonomic")[list(contact.stick)]
+    if contact.dim == 2:
+        return velocity * discrete[contact.slips[0]] + slack
+    return ca.sqrt(ca.sumsqr(velocity)) - slack

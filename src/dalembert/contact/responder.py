@@ -1,0 +1,272 @@
+"""What happens at the events of contacts: impacts, opening, sticking and sliding; an answer to the driver's events.
+
+The sets of contacts are those of event-driven schemes: all of them (I0), the closed ones (I1), and those whose gaps stay
+closed (I2), which are in force as constraints until the next event.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dalembert.contact.accumulation import Series, bounces_to_rest
+from dalembert.contact.decision import Decision, decide, mode_values
+from dalembert.contact.events import Change, ContactEvent, contact_events
+from dalembert.contact.laws import resolve
+from dalembert.contact.space import contact_space, named, sliding
+from dalembert.errors import ContactError, PenetratingStart
+from dalembert.model import EquationsOfMotion
+from dalembert.model.contacts import CLOSED, OPEN, SLACKS, SLIDING
+from dalembert.simulation.hybrid import HybridState, Transition
+from dalembert.solution.impacts import Impact, Rest
+from dalembert.solvers.method import Tolerances
+
+#: of the absolute tolerance, and of the largest values: slack of gaps and speeds
+OF_TOLERANCE, OF_VALUES = 1e-2, 1e-13
+#: of the largest force
+OF_FORCE = 1e-10
+#: responses at practically the same time that mean that contacts get nowhere
+AT_ONCE, INSTANT = 200, 1e-13
+
+
+@dataclass
+class Scales:
+    """What counts as zero in a state."""
+
+    gap: float
+    speed: float
+    noise: float  # of velocities, as methods compute them
+
+    @classmethod
+    def of(cls, vectors: Mapping[str, np.ndarray], gaps: np.ndarray, tolerances: Tolerances) -> Scales:
+        rtol, atol = tolerances.tightest
+        length = max(np.abs(vectors["p"]).max(initial=0), np.abs(gaps).max(initial=0))
+        speed = np.abs(vectors["v"]).max(initial=0)
+        return cls(
+            max(OF_TOLERANCE * atol, OF_VALUES * length),
+            max(OF_TOLERANCE * atol, OF_VALUES * speed),
+            10 * (atol + rtol * speed),
+        )
+
+
+@dataclass
+class Happened:
+    """Contacts to which something has happened."""
+
+    closing: set[int] = field(default_factory=set)
+    opening: set[int] = field(default_factory=set)
+    slipping: set[int] = field(default_factory=set)
+    stopping: set[int] = field(default_factory=set)
+
+
+class Contacts:
+    """The contacts of a run: their events, and what these change."""
+
+    def __init__(self, model: EquationsOfMotion, tolerances: Tolerances, t0: float, t1: float):
+        self.model, self.tolerances, self.t0, self.t1 = model, tolerances, t0, t1
+        self.space = contact_space(model)
+        self.restitution, self.friction = model.contact_values()
+        self.events: list[ContactEvent] = contact_events(model)
+        self.impacts: list[Impact] = []
+        self.rests: list[Rest] = []
+        self._recent: deque[float] = deque(maxlen=AT_ONCE)
+
+    # -- the start -------------------------------------------------------------------------------------------------
+
+    def begin(self, t: float, vectors: Mapping[str, np.ndarray]) -> HybridState:
+        """The state at the start, from values that satisfy the other constraints."""
+        model = self.model
+        state = HybridState(model, t, vectors, model.graph.discrete_values, model.bilateral)
+        state = replace(state, discrete=self._all_open(state.discrete))
+        return self._settled(state, Happened(), "at the start")
+
+    def _all_open(self, discrete: np.ndarray) -> np.ndarray:
+        discrete = discrete.copy()
+        own = {name for contact in self.space.contacts for name in (contact.mode, *contact.slips)}
+        for k, name in enumerate(self.model.discrete_names):
+            if name in own:
+                discrete[k] = 0.0
+        return discrete
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def respond(self, state: HybridState, which: Sequence[int], occasion: str = "") -> HybridState:
+        """The state after the events `which` of contacts (numbers in `events`), or after anything else happened."""
+        happened = Happened()
+        sets = {
+            Change.CLOSES: happened.closing,
+            Change.OPENS: happened.opening,
+            Change.SLIPS: happened.slipping,
+            Change.STOPS: happened.stopping,
+        }
+        for number in which:
+            sets[self.events[number].change].add(self.events[number].contact)
+        self._must_progress(state.t, which)
+        return self._settled(state, happened, occasion)
+
+    def _must_progress(self, t: float, which: Sequence[int]) -> None:
+        self._recent.append(t)
+        if len(self._recent) == AT_ONCE and abs(t - self._recent[0]) <= INSTANT * abs(self.t1 - self.t0):
+            names = named(self.space.contacts, sorted({self.events[k].contact for k in which}))
+            raise ContactError(
+                f"{names} change{'s' if len(which) < 2 else ''} back and forth at t = {t:.9g} without progress: forces "
+                "of redundant contacts with friction may have no unique course. Take MoreauJean(h=...), which needs "
+                "none",
+                self.space.contacts[self.events[which[0]].contact].name if which else None,
+            )
+
+    def _settled(self, state: HybridState, happened: Happened, occasion: str) -> HybridState:
+        """Impacts, then the decision which contacts are in force from here on."""
+        model, space, t = self.model, self.space, state.t
+        vectors, theta = dict(state.vectors), model.theta(t, state.discrete)
+        modes = {contact.number: self._discrete(state, contact.mode) for contact in space.contacts}
+        gaps = space.gaps(t, vectors, theta)
+        scales = Scales.of(vectors, gaps, self.tolerances)
+        self._must_not_penetrate(t, gaps, modes, scales, occasion)
+        closed = [
+            i for i in range(len(gaps)) if modes[i] != OPEN or i in happened.closing or gaps[i] <= 10 * scales.gap
+        ]
+        rebounds: dict[int, float] = {}
+        if closed:
+            vectors, rebounds = self._impact(t, vectors, theta, closed, modes, scales)
+        state, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales)
+        for _ in range(len(rebounds)):
+            series = bounces_to_rest(
+                space, t, vectors, model.theta(t, state.discrete), decision, rebounds, self.restitution,
+                max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), scales.speed,
+            )  # fmt: skip
+            if series is None:
+                break
+            vectors = self._come_to_rest(t, vectors, theta, series)
+            del rebounds[series.contact]
+            state, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales)
+        return state
+
+    def _discrete(self, state: HybridState, name: str) -> float:
+        return float(state.discrete[self.model.discrete_names.index(name)])
+
+    def _must_not_penetrate(
+        self, t: float, gaps: np.ndarray, modes: Mapping[int, float], scales: Scales, occasion: str
+    ) -> None:
+        if not np.isfinite(gaps).all():
+            name = self.space.contacts[int(np.argmin(np.isfinite(gaps)))].name
+            raise ContactError(f"the gap of contact '{name}' is not finite at t = {t:.9g}", name)
+        allowed = self.tolerances.tightest[1] + 1e3 * scales.gap + scales.noise * 1e-3
+        deepest = min(range(len(gaps)), key=lambda i: gaps[i] if modes[i] == OPEN else np.inf)
+        if occasion and modes[deepest] == OPEN and gaps[deepest] < -allowed:
+            name = self.space.contacts[deepest].name
+            raise PenetratingStart(
+                f"contact '{name}' penetrates {occasion}: its gap is {gaps[deepest]:.6g} at t = {t:.9g}. Give positions "
+                "in which no gap is negative",
+                name,
+            )
+
+    # -- impacts ---------------------------------------------------------------------------------------------------
+
+    def _impact(
+        self,
+        t: float,
+        vectors: dict[str, np.ndarray],
+        theta: np.ndarray,
+        closed: Sequence[int],
+        modes: Mapping[int, float],
+        scales: Scales,
+    ) -> tuple[dict[str, np.ndarray], dict[int, float]]:
+        """Vectors after an impact, and of the contacts that rebound their speeds."""
+        space = self.space
+        rates = space.rates(t, vectors, theta, closed)
+        dims = space.dims_of(closed)
+        normal = np.cumsum(dims) - dims
+        before = rates.gamma
+        # contacts that are in force already approach by what methods err only
+        allowed = np.array([scales.speed if modes[i] == OPEN else scales.noise for i in closed])
+        if not (before[normal] < -allowed).any():
+            return vectors, {}
+        e = np.where(np.abs(before[normal]) <= allowed, 0.0, self.restitution[closed])
+        found = resolve(rates.A, before, dims, self.friction[closed], e, self.model.impact)
+        v = vectors["v"] + rates.drift + rates.answer @ found.impulse
+        after = found.gamma_after
+        rebounds = {}
+        largest = np.abs(found.impulse).max(initial=0)
+        for k, i in enumerate(closed):
+            part = slice(normal[k], normal[k] + dims[k])
+            if not found.impulse[normal[k]] > 1e-14 * largest:
+                continue
+            if after[normal[k]] > scales.speed and e[k] > 0:
+                rebounds[i] = float(after[normal[k]])
+            self.impacts.append(
+                Impact(
+                    t, space.contacts[i].name, before[part].copy(), after[part].copy(), found.impulse[part].copy(),
+                    vectors["v"].copy(), v.copy(),
+                )
+            )  # fmt: skip
+        return {**vectors, "v": v}, rebounds
+
+    def _come_to_rest(
+        self, t: float, vectors: dict[str, np.ndarray], theta: np.ndarray, series: Series
+    ) -> dict[str, np.ndarray]:
+        """The rest of ever smaller rebounds, all at once."""
+        space, i = self.space, series.contact
+        name, towards = space.contacts[i].name, 1.0 if self.t1 >= self.t0 else -1.0
+        rates = space.rates(t, vectors, theta, [i])
+        nothing = np.zeros(space.contacts[i].dim - 1)
+        for when, speed in series.impacts(t):
+            if when > self.t1:
+                break
+            e, impulse = series.restitution, (1 + series.restitution) * speed / rates.A[0, 0]
+            before, after, push = (np.concatenate([[x], nothing]) for x in (-speed, e * speed, impulse))
+            self.impacts.append(Impact(towards * when, name, before, after, push))
+        if t + series.lasts <= self.t1:
+            self.rests.append(Rest(t + series.lasts, name))
+        impulse = np.zeros(space.contacts[i].dim)
+        impulse[0] = -rates.gamma[0] / rates.A[0, 0]
+        return {**vectors, "v": vectors["v"] + rates.answer @ impulse}
+
+    # -- the decision ----------------------------------------------------------------------------------------------
+
+    def _decided(
+        self,
+        state: HybridState,
+        vectors: dict[str, np.ndarray],
+        closed: Sequence[int],
+        rebounds: Mapping[int, float],
+        modes: Mapping[int, float],
+        happened: Happened,
+        scales: Scales,
+    ) -> tuple[HybridState, Decision]:
+        model, space, t = self.model, self.space, state.t
+        theta = model.theta(t, state.discrete)
+        stays = []
+        if closed:
+            rates, dims = space.rates(t, vectors, theta, closed), space.dims_of(closed)
+            for i, speed in zip(closed, rates.gamma[np.cumsum(dims) - dims], strict=True):
+                most = scales.speed if modes[i] == OPEN else scales.noise
+                if i not in rebounds and speed <= most:
+                    stays.append(i)
+        slides: dict[int, np.ndarray] = {}
+        for i, velocity in sliding(space, t, vectors, theta).items():
+            speed = np.linalg.norm(velocity)
+            if i in stays and self.friction[i] > 0 and speed > scales.noise and i not in happened.stopping:
+                slides[i] = velocity / speed
+        planar = {i: d for i, d in slides.items() if space.contacts[i].dim == 2}
+        trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=planar)
+        trial_discrete = self._with(state.discrete, mode_values(space, trial, model.discrete_names, scales.speed))
+        decision = decide(
+            space, t, vectors, model.theta(t, trial_discrete), stays, slides, self.friction,
+            opening=happened.opening, slipping=happened.slipping,
+        )  # fmt: skip
+        decision.slips |= {i: d for i, d in planar.items() if decision.modes.get(i) == SLIDING}
+        values = dict(mode_values(space, decision, model.discrete_names, scales.speed))
+        load = max(OF_FORCE * decision.scale, np.finfo(float).tiny)
+        values |= dict(zip(SLACKS, (scales.gap, load, scales.speed), strict=True))
+        active = set(model.bilateral)
+        active |= {space.contacts[i].name for i in decision.in_force}
+        active |= {name for i in decision.sticking for name in space.contacts[i].stick_names}
+        new = replace(state, vectors=vectors)
+        return new.changed(Transition(values=values, active=active), "contact"), decision
+
+    def _with(self, discrete: np.ndarray, values: Mapping[str, float]) -> np.ndarray:
+        return np.array([values.get(n, x) for n, x in zip(self.model.discrete_names, discrete, strict=True)])

@@ -1,0 +1,69 @@
+"""Contacts in a run: which are closed at the start, and how their events stand beside those of users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dalembert.contact.responder import Contacts
+from dalembert.errors import OptionError
+from dalembert.model import Model
+from dalembert.model.restricted import restricted
+from dalembert.regularize import InitialValues
+from dalembert.simulation.hybrid import Actions, HybridState
+from dalembert.simulation.loop import beginning
+from dalembert.simulation.task import Task
+from dalembert.solvers.start import start_values
+
+
+def initial_values(task: Task, model: Model) -> InitialValues:
+    """Start values of a run for its model, or for one with fewer constraints."""
+    rtol, atol = task.tolerances.tightest
+    return start_values(
+        model,
+        beginning(model, task.t0, task.t1),
+        task.given,
+        mode=task.options.initial_values,
+        rtol=rtol,
+        atol=atol,
+        initial_conditions=task.initial_conditions,
+    )
+
+
+def closed_contacts(task: Task) -> tuple[Contacts, HybridState, InitialValues]:
+    """The contacts of a run, the state after what happens at its start, and start values with those that are closed."""
+    model = task.model
+    if task.t1 < task.t0:
+        raise OptionError(
+            f"t_span = ({task.t0:g}, {task.t1:g}): impacts and friction have no past that follows from what comes after "
+            "them; contacts are simulated forwards in time"
+        )
+    contacts = Contacts(model, task.tolerances, task.t0, task.t1)
+    free = initial_values(task, restricted(model, model.bilateral))
+    vectors = {kind: free.values.get(kind) for kind in model.graph.vectors}
+    whole = restricted(model, model.bilateral).graph.whole_values(vectors)
+    start = contacts.begin(free.t, whole)
+    own = restricted(model, start.active).with_discrete(start.discrete) if start.active is not None else model
+    given = {f"{kind}0": start.vectors[kind] for kind in model.settable_kinds}
+    initial = start_values(own, free.t, given, mode="correct")
+    return contacts, start, initial
+
+
+class WithContacts:
+    """The actions of users' events, and contacts, which look at the state whenever anything has changed."""
+
+    asked_at_breakpoints = True
+
+    def __init__(self, actions: Actions, contacts: Contacts):
+        self.actions, self.contacts, self._own = actions, contacts, len(actions.events)
+
+    def answers(self, number: int) -> bool:
+        return number >= self._own or self.actions.answers(number)
+
+    def accumulates(self, number: int) -> bool:
+        return number >= self._own
+
+    def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
+        users = [number for number in which if number < self._own]
+        state = self.actions.respond(state, users)
+        occasion = "after the action of an event" if any(map(self.actions.answers, users)) else ""
+        return self.contacts.respond(state, [number - self._own for number in which if number >= self._own], occasion)
