@@ -1,8 +1,8 @@
 """Laws of impact: impulses that contacts exert on each other in an instant.
 
 The rates of the contacts' rows change from γ⁻ to γ⁺ = γ⁻ + A p by the impulses p, A = W M⁻¹ Wᵀ. Normal impulses push
-and never pull, nobody approaches anybody afterwards, and tangential impulses obey Coulomb's law with γ_T⁺ (no restitution
-in tangential directions). Restitution is said in one of three ways:
+and never pull, nobody approaches anybody afterwards, and tangential impulses obey Coulomb's law with γ_T⁺ (no
+restitution in tangential directions). Restitution is said in one of three ways:
 
     "newton"      0 ≤ γ_N⁺ + e γ_N⁻ ⊥ p_N ≥ 0 where bodies approach, all contacts at once
     "poisson"     compression until nobody approaches, by impulses p_C; then restitution by at least e p_C

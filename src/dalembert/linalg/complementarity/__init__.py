@@ -17,6 +17,8 @@ _HOME = {
     "residual": "problem",
     "Lemke": "pivoting",
     "lemke": "pivoting",
+    "GaussSeidel": "gauss_seidel",
+    "SemismoothNewton": "semismooth_newton",
     "solve": "choice",
 }
 __all__ = list(_HOME)

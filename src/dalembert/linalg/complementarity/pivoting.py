@@ -26,6 +26,11 @@ from dalembert.linalg.complementarity.problem import (
     residual,
 )
 
+#: variables up to which Lemke's algorithm is not too expensive
+PIVOTED = 400
+#: additions to the diagonal of A (in units in which it is 1) where rounding errors mislead pivots, and steps with them
+SOFT, PROXIMAL = (1e-10, 1e-8, 1e-6), 12
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Lemke(ComplementaritySolver):
@@ -48,6 +53,11 @@ class Lemke(ComplementaritySolver):
             return f"contact {spatial[0]} has friction in space, whose cone is round: use SemismoothNewton()"
         return ""
 
+    @staticmethod
+    def size(problem: ContactProblem) -> int:
+        """Variables of the linear complementarity problem."""
+        return len(problem.dims) + 3 * int(((problem.dims == 2) & (problem.friction > 0)).sum())
+
     def solve(self, problem: ContactProblem, guess: Any = None) -> ContactSolution:
         """Forces that satisfy the conditions. A `guess` is returned if it is a solution already."""
         obstacle = self.obstacle(problem)
@@ -57,55 +67,104 @@ class Lemke(ComplementaritySolver):
             lam = forces("guess", guess, problem.n)
             if residual(problem, lam) <= 1e-14:
                 return accepted(problem, lam, 0, "Lemke")
-        form = _Planar(problem)
         try:
-            z, pivots = _pivoted(form.M, form.q)
+            return self._pivot(problem)
         except ComplementarityFailed as error:
-            contact = int(form.contact[error.contact]) if error.contact is not None else None
-            if error.reason != "ray":
-                raise ComplementarityFailed(str(error), contact, error.reason) from None
-            raise ComplementarityFailed(
-                f"no forces satisfy the conditions of contact, as far as Lemke's algorithm can tell: those of contact "
-                f"{contact} go to infinity (Painlevé's paradox, if it slides; else contacts contradict each other)",
-                contact,
-                "ray",
-            ) from None
+            softened = self._soften(problem)
+            if softened is None:
+                raise self._explained(error) from None
+            return softened
+
+    def _pivot(self, problem: ContactProblem) -> ContactSolution:
+        """By the algorithm alone."""
+        form = LinearForm(problem)
+        try:
+            z, pivots = pivoted(form.M, form.q)
+        except ComplementarityFailed as error:
+            error.contact = int(form.contact[error.contact])
+            raise
         solution = accepted(problem, form.forces(z), pivots, "Lemke")
         if solution.residual > SOLVED:
             raise failed(problem, solution.lam, "Lemke", pivots)
         return solution
 
+    def _soften(self, problem: ContactProblem) -> ContactSolution | None:
+        """The limit of solutions with A + ε, b − ε λ: with redundant contacts and very different masses rounding errors
+        of A make rays where there are none. None if there is no limit."""
+        for soft in SOFT:
+            lam, pivots = np.zeros(problem.n), 0
+            more = soft * problem.scale**2
+            A = problem.dense + np.diag(more)
+            for _ in range(PROXIMAL):
+                try:
+                    near = self._pivot(
+                        ContactProblem(A, problem.b - more * lam, problem.dims, problem.friction, problem.preload)
+                    )
+                except ComplementarityFailed:
+                    break
+                lam, pivots = near.lam, pivots + near.iterations
+                error = residual(problem, lam)
+                if error <= 1e-12:
+                    return accepted(problem, lam, pivots, "Lemke")
+        return None
 
-class _Planar:
-    """The linear problem of planar contacts: normal forces; with friction, forces to both sides and a slack each.
+    @staticmethod
+    def _explained(error: ComplementarityFailed) -> ComplementarityFailed:
+        if error.reason != "ray":
+            return error
+        return ComplementarityFailed(
+            f"no forces satisfy the conditions of contact, as far as Lemke's algorithm can tell: those of contact "
+            f"{error.contact} go to infinity (Painlevé's paradox, if it slides; else contacts contradict each other)",
+            error.contact,
+            "ray",
+        )
 
-    The slack σ is the speed of sliding: 0 ≤ σ + y_T ⊥ λ₊, 0 ≤ σ − y_T ⊥ λ₋ and 0 ≤ r − λ₊ − λ₋ ⊥ σ.
+
+class LinearForm:
+    """The linear problem of contacts: normal forces; with friction, forces β ≥ 0 along some directions u, and a slack.
+
+    The slack σ is the speed of sliding: 0 ≤ σ + u·y_T ⊥ β for every direction and 0 ≤ r − Σβ ⊥ σ. Two directions are
+    exact in the plane. In space the disc becomes a polygon whose corners are `facets` directions, that of contact i
+    turned by angles[i].
     """
 
-    def __init__(self, problem: ContactProblem):
-        rough = (problem.dims == 2) & (problem.friction > 0)
-        normal = problem.starts
-        tangential = problem.starts[rough] + 1
-        m, k = len(normal), len(tangential)
+    def __init__(self, problem: ContactProblem, facets: int = 0, angles: np.ndarray | None = None):
+        rough = np.flatnonzero((problem.dims > 1) & (problem.friction > 0))
+        normal, m, k = problem.starts, len(problem.dims), len(rough)
         A, b, mu = problem.dense, problem.b, problem.friction[rough]
-        own = np.zeros((k, m))  # which normal force is whose
-        own[np.arange(k), np.flatnonzero(rough)] = mu
-        NN, NT = A[np.ix_(normal, normal)], A[np.ix_(normal, tangential)]
-        TN, TT = A[np.ix_(tangential, normal)], A[np.ix_(tangential, tangential)]
-        one, none = np.eye(k), np.zeros((m, k))
+        # columns: unit forces of the directions
+        count = np.where(problem.dims[rough] == 2, 2, facets)
+        owner = np.repeat(np.arange(k), count)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+        turned = np.zeros(m) if angles is None else angles
+        angle = turned[rough][owner] + 2 * np.pi * place / np.maximum(count[owner], 1)
+        spatial = problem.dims[rough][owner] == 3
+        U = np.zeros((problem.n, len(owner)))
+        at = problem.starts[rough][owner] + 1
+        U[at, np.arange(len(owner))] = np.where(spatial, np.cos(angle), 1.0 - 2 * place)
+        U[at[spatial] + 1, np.flatnonzero(spatial)] = np.sin(angle[spatial])
+        same = (owner[:, None] == np.arange(k)).astype(float)
+        own = np.zeros((k, m))
+        own[np.arange(k), rough] = mu
+        AU, none = A @ U, np.zeros((m, k))
         self.M = np.ascontiguousarray(
-            np.block([[NN, NT, -NT, none], [TN, TT, -TT, one], [-TN, -TT, TT, one], [own, -one, -one, 0 * one]])
+            np.block(
+                [
+                    [A[np.ix_(normal, normal)], AU[normal], none],
+                    [U.T @ A[:, normal], U.T @ AU, same],
+                    [own, -same.T, np.zeros((k, k))],
+                ]
+            )
         )
-        self.q = np.concatenate([b[normal], b[tangential], -b[tangential], mu * problem.preload[rough]])
-        self.contact = np.concatenate([np.arange(m), *[np.flatnonzero(rough)] * 3])
-        self._n, self._normal, self._tangential = problem.n, normal, tangential
+        self.q = np.concatenate([b[normal], U.T @ b, mu * problem.preload[rough]])
+        self.contact = np.concatenate([np.arange(m), rough[owner], rough])
+        self._normal, self._U = normal, U
 
     def forces(self, z: np.ndarray) -> np.ndarray:
         """λ of the variables of the linear problem."""
-        m, k = len(self._normal), len(self._tangential)
-        lam = np.zeros(self._n)
+        m, directions = len(self._normal), self._U.shape[1]
+        lam = self._U @ z[m : m + directions]
         lam[self._normal] = z[:m]
-        lam[self._tangential] = z[m : m + k] - z[m + k : m + 2 * k]
         return lam
 
 
@@ -123,7 +182,7 @@ def lemke(M: Any, q: Any) -> np.ndarray:
     array([2., 1.])
     """
     q = np.asarray(q)
-    return _pivoted(*_checked(M, q))[0]
+    return pivoted(*_checked(M, q))[0]
 
 
 def _checked(M: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +190,7 @@ def _checked(M: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return problem.dense, problem.b
 
 
-def _pivoted(M: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, int]:
+def pivoted(M: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, int]:
     """Solution and number of pivots."""
     from dalembert.compile.kernel import load
 

@@ -34,6 +34,8 @@ GOOD = 1e-11
 PIVOTS = (1e-10, 1e-12, 1e-8, 1e-10, 1e-10)
 #: ratios that are equal but for rounding
 TIE = 1e-13
+#: of the terms of a sum, what rounding may make of it
+ROUNDING = 1e-15
 #: sweeps of the scaling
 SWEEPS = 4
 
@@ -282,8 +284,8 @@ def _solve_basis(M, q, F, swaps, active, count, x, rest, rows, columns, unit):
 
 @device
 def _violation(M, q, x, rows, columns, unit, n):
-    """Largest |min(x, w)| of scaled variables, relative to the largest term."""
-    worst, size = 0.0, 1.0
+    """Largest |min(x, w)| of scaled variables (q is of size 1) beyond what rounding of their terms may be."""
+    worst = 0.0
     for i in range(n):
         w = q[i] * rows[i] / unit
         terms = abs(w)
@@ -291,9 +293,8 @@ def _violation(M, q, x, rows, columns, unit, n):
             term = rows[i] * M[i, j] * columns[j] * x[j]
             w += term
             terms += abs(term)
-        worst = max(worst, abs(min(x[i], w)))
-        size = max(size, x[i], terms)
-    return worst / size
+        worst = max(worst, abs(min(x[i], w)) - ROUNDING * terms)
+    return worst
 
 
 @kernel(i8(f8[:, ::1], f8[::1], f8[::1], f8[::1], i8[::1]))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: residuals that count as solved, whatever the solver
 SOLVED = 1e-10
+#: of the terms of a sum, what rounding may make of it
+ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,17 +117,33 @@ class ContactProblem:
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """√ of a typical entry of A in each contact, for all of its rows: λ·scale and y/scale are of one size."""
+        """√ of a typical diagonal entry of A for each row, the same for the tangential rows of a contact.
+
+        λ·scale and y/scale are of one size, and friction discs stay round.
+        """
         if not self.n:
             return np.zeros(0)
-        diagonal = np.abs(self.A.diagonal())
-        largest = np.zeros(len(self.dims))
-        np.maximum.at(largest, self.block_of, diagonal)
-        if (largest == 0).any():  # nothing to move at this contact alone: look at what others do there
-            rows = np.zeros(len(self.dims))
-            np.maximum.at(rows, self.block_of, np.asarray(abs(self.A).sum(axis=1)).ravel())
-            largest = np.where(largest > 0, largest, rows)
-        return np.sqrt(np.where(largest > 0, largest, 1.0))[self.block_of]
+        part = 2 * self.block_of
+        part[self.tangential] += 1
+        largest = np.zeros(2 * len(self.dims))
+        np.maximum.at(largest, part, np.abs(self.A.diagonal()))
+        # where a row cannot move itself, look at what others do there, and at last at the other rows of the contact
+        rows = np.zeros(len(largest))
+        np.maximum.at(rows, part, np.asarray(abs(self.A).sum(axis=1)).ravel())
+        pairs = np.where(largest > 0, largest, rows).reshape(-1, 2)
+        pairs = np.where(pairs > 0, pairs, pairs[:, ::-1]).ravel()
+        return np.sqrt(np.where(pairs > 0, pairs, 1.0))[part]
+
+    @cached_property
+    def tangential(self) -> np.ndarray:
+        """The tangential rows."""
+        return np.flatnonzero(np.arange(self.n) != self.starts[self.block_of])
+
+    @cached_property
+    def scaled_friction(self) -> tuple[np.ndarray, np.ndarray]:
+        """What friction and friction · preload are in scaled forces."""
+        sideways = self.scale[self.starts + (self.dims > 1)] if self.n else np.zeros(0)
+        return self.friction * sideways / self.scale[self.starts], self.friction * self.preload * sideways
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,10 +170,11 @@ class ComplementaritySolver(Options):
 
 
 def residual(problem: ContactProblem, lam: Any) -> float:
-    """How far forces are from a solution: what projecting them onto the cones changes, relative to all terms.
+    """How far forces are from a solution: what projecting them onto the cones changes, relative to b.
 
     In units in which the diagonal of A is 1 it is the largest entry of λ_N − max(0, λ_N − y_N) and
-    λ_T − proj(λ_T − y_T), the projection being that onto the friction disc, divided by the largest λ or term of y.
+    λ_T − proj(λ_T − y_T), the projection being that onto the friction disc, divided by the largest rate without forces.
+    What rounding of the terms of y may be does not count.
 
     >>> problem = ContactProblem([[2.0]], [-4.0], dims=[1])
     >>> residual(problem, [2.0]), residual(problem, [0.0])
@@ -171,31 +190,28 @@ def block_residuals(problem: ContactProblem, lam: np.ndarray) -> np.ndarray:
         return np.zeros(0)
     with quiet_arithmetic():
         scale = problem.scale
-        terms = abs(problem.A) @ np.abs(lam) + np.abs(problem.b)
-        size = max((terms / scale).max(), (np.abs(lam) * scale).max())
-        violation = natural_map(problem, lam, problem.A @ lam + problem.b)
+        terms = (abs(problem.A) @ np.abs(lam) + np.abs(problem.b)) / scale + np.abs(lam) * scale
+        size = max((np.abs(problem.b) / scale).max(), problem.scaled_friction[1].max()) or terms.max() or 1.0
+        violation = np.abs(natural_map(problem, lam, problem.A @ lam + problem.b)) - ROUNDING * terms
         worst = np.zeros(len(problem.dims))
-        np.maximum.at(worst, problem.block_of, np.abs(violation))
+        np.maximum.at(worst, problem.block_of, violation)
         # a number that is not finite is as bad as can be
-        return np.nan_to_num(worst / (size if size > 0 else 1.0), nan=np.inf, posinf=np.inf)
+        return np.nan_to_num(worst / size, nan=np.inf, posinf=np.inf)
 
 
 def natural_map(problem: ContactProblem, lam: np.ndarray, y: np.ndarray) -> np.ndarray:
     """What the projection of λ − y onto the cones changes, in units in which the diagonal of A is 1."""
-    scale, starts, dims = problem.scale, problem.starts, problem.dims
+    scale, starts, T = problem.scale, problem.starts, problem.tangential
     force = lam * scale
     moved = force - y / scale
     result = np.empty(problem.n)
     normal = force[starts]
     result[starts] = normal - np.maximum(moved[starts], 0.0)
-    radius = problem.friction * (np.maximum(normal, 0.0) + problem.preload * scale[starts])
-    for dim in (2, 3):
-        which = np.flatnonzero(dims == dim)
-        rows = starts[which, None] + np.arange(1, dim)
-        length = np.sqrt((moved[rows] ** 2).sum(axis=1))
-        outside = length > radius[which]
-        shrink = np.where(outside, radius[which] / np.where(outside, length, 1.0), 1.0)
-        result[rows] = force[rows] - moved[rows] * shrink[:, None]
+    friction, constant = problem.scaled_friction
+    radius, contact = friction * np.maximum(normal, 0.0) + constant, problem.block_of[T]
+    length = np.sqrt(np.bincount(contact, moved[T] ** 2, minlength=len(problem.dims)))
+    shrink = np.where(length > radius, radius / np.where(length > 0, length, 1.0), 1.0)
+    result[T] = force[T] - moved[T] * shrink[contact]
     return result
 
 
