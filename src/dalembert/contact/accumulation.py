@@ -6,7 +6,7 @@ e times as long as the one before, and all together T/(1 − e).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,26 +68,26 @@ def bounces_to_rest(
 
     `time`, `length` and `slowest` are what short times, low heights and small speeds are compared with.
     """
-    for i, speed in rebounds.items():
-        if not restitution[i] < 1:
-            continue
-        acceleration = -_acceleration(space, t, vectors, theta, decision, i)
+    falling = [i for i in rebounds if restitution[i] < 1]
+    if not falling:
+        return None
+    for i, acceleration in zip(falling, -_accelerations(space, t, vectors, theta, decision, falling), strict=True):
+        speed = rebounds[i]
         if not acceleration > 0:
             continue
-        series = Series(i, speed, acceleration, float(restitution[i]))
+        series = Series(i, speed, float(acceleration), float(restitution[i]))
         low = speed**2 / (2 * acceleration) <= HEIGHT * length
         if low or series.flight <= SHORT * time or speed <= slowest:
             return series
     return None
 
 
-def _acceleration(
-    space: ContactSpace, t: float, vectors: Vectors, theta: np.ndarray, decision: Decision, contact: int
-) -> float:
-    """Of the gap of an open contact, with the forces of those in force."""
-    rows = [*decision.in_force, contact]
-    found = space.accelerations(t, vectors, theta, rows, decision.sticking)
-    n = len(found.b) - 1  # its row is the last one
-    held = np.arange(n)
-    lam = np.linalg.lstsq(found.A[np.ix_(held, held)], -found.b[:n], rcond=None)[0] if n else np.zeros(0)
-    return float(found.b[n] + found.A[n, :n] @ lam)
+def _accelerations(
+    space: ContactSpace, t: float, vectors: Vectors, theta: np.ndarray, decision: Decision, which: Sequence[int]
+) -> np.ndarray:
+    """Of the gaps of open contacts, with the forces of those in force."""
+    normals = np.array([space.rows[i][0] for i in which], int)
+    found = space.accelerations(t, vectors, theta, np.concatenate([decision.rows, normals]))
+    n = len(found.b) - len(which)  # their rows are the last ones
+    lam = np.linalg.lstsq(found.A[:n, :n], -found.b[:n], rcond=None)[0] if n else np.zeros(0)
+    return found.b[n:] + found.A[n:, :n] @ lam

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.contact.space import ContactSpace, Vectors, named
 from dalembert.errors import ComplementarityFailed, ContactError, PainleveParadox
 from dalembert.linalg.complementarity import ContactProblem, solve
-from dalembert.model.contacts import CLOSED, IMPLIED, OPEN, SLIDING
+from dalembert.model.contacts import CLOSED, OPEN, SLIDING
 
 #: of the largest forces and accelerations there are: what is less counts as zero
 TIE = 1e-10
@@ -29,10 +29,10 @@ class Decision:
     """Modes of contacts, by number; contacts that are not named are open."""
 
     modes: dict[int, float] = field(default_factory=dict)
-    slips: dict[int, np.ndarray] = field(default_factory=dict)  # unit vectors of those that begin to slide
-    in_force: list[int] = field(default_factory=list)  # with a normal row of their own
-    sticking: list[int] = field(default_factory=list)  # with tangential rows of their own
-    normal: dict[int, float] = field(default_factory=dict)  # forces
+    slips: dict[int, np.ndarray] = field(default_factory=dict)  # directions of those that slide
+    rows: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # in force, in the numbering of contact space
+    implied: set[int] = field(default_factory=set)  # contacts without a normal row of their own
+    constant: dict[int, np.ndarray] = field(default_factory=dict)  # forces of rows that are not in force
     scale: float = 0.0  # of forces
 
 
@@ -55,9 +55,10 @@ def decide(
     """
     if not candidates:
         return Decision()
-    stick = [i for i in candidates if space.contacts[i].stick and i not in sliding]
-    found = space.accelerations(t, vectors, theta, candidates, stick)
-    dims = np.array([space.contacts[i].dim if i in stick else 1 for i in candidates], np.int64)
+    stick = {i for i in candidates if space.contacts[i].stick and i not in sliding}
+    groups = [space.rows[i] if i in stick else space.rows[i][:1] for i in candidates]
+    found = space.accelerations(t, vectors, theta, np.concatenate(groups))
+    dims = np.array([len(rows) for rows in groups], np.int64)
     problem = ContactProblem(found.A, found.b, dims, np.array([friction[i] if i in stick else 0.0 for i in candidates]))
     try:
         answer = solve(problem)
@@ -68,23 +69,15 @@ def decide(
     force = max(np.abs(answer.lam).max(), (np.abs(found.b) / np.where(diagonal > 0, diagonal, np.inf)).max())
     speed = np.abs(found.b).max() + (np.abs(found.A) @ np.abs(answer.lam)).max()
     decision = Decision(scale=float(force))
-    stays = []
+    forces: dict[int, np.ndarray] = {}
     for i, first, dim in zip(candidates, starts, dims, strict=True):
         lam, y = answer.lam[first : first + dim], answer.y[first : first + dim]
         loaded, rises = lam[0] > TIE * force, y[0] > TIE * speed
-        if (rises and not loaded) or (not loaded and i in opening):
+        if not loaded and (rises or i in opening):
             continue
-        stays.append((i, lam, y))
-    stays.sort(key=lambda stay: -stay[1][0])  # those that carry most have rows of their own
-    rows = _Independent(space, t, vectors, theta, candidates)
-    for i, lam, y in stays:
-        decision.normal[i] = max(float(lam[0]), 0.0)
-        if not rows.take(i, 0):
-            decision.modes[i] = IMPLIED
-            continue
-        decision.in_force.append(i)
+        forces[i] = lam
         decision.modes[i] = SLIDING if i in sliding else CLOSED
-        if len(lam) == 1:
+        if dim == 1:
             continue
         held, rate = float(np.linalg.norm(lam[1:])), float(np.linalg.norm(y[1:]))
         on_border = held >= (1 - BORDER) * friction[i] * lam[0]
@@ -92,32 +85,78 @@ def decide(
             decision.modes[i], decision.slips[i] = SLIDING, y[1:] / rate
         elif on_border and i in slipping and held > 0:
             decision.modes[i], decision.slips[i] = SLIDING, -lam[1:] / held
-    for i in decision.in_force:
-        contact = space.contacts[i]
-        if (
-            contact.stick
-            and decision.modes[i] == CLOSED
-            and all(rows.take(i, k + 1) for k in range(len(contact.stick)))
-        ):
-            decision.sticking.append(i)
+    _choose_rows(space, t, vectors, theta, decision, forces, friction)
     return decision
+
+
+def _choose_rows(
+    space: ContactSpace,
+    t: float,
+    vectors: Vectors,
+    theta: np.ndarray,
+    decision: Decision,
+    forces: Mapping[int, np.ndarray],
+    friction: np.ndarray,
+) -> None:
+    """Rows in force must not depend on each other: the others keep the forces that they have now."""
+    if not forces:
+        return
+    rows, taken = _Independent(space, t, vectors, theta, list(forces)), []
+    by_load = sorted(forces, key=lambda i: -forces[i][0])  # those that carry most have rows of their own
+    for i in by_load:
+        if rows.take(i, 0):
+            taken.append(space.rows[i][0])
+        else:
+            decision.implied.add(i)
+            decision.constant[i] = np.zeros(space.contacts[i].dim)
+            decision.constant[i][0] = max(forces[i][0], 0.0)
+    sticking = [i for i in by_load if space.contacts[i].stick and decision.modes[i] == CLOSED]
+    dependent = []
+    for i in sticking:
+        for k in range(1, space.contacts[i].dim):
+            if rows.take(i, k):
+                taken.append(space.rows[i][k])
+            else:
+                dependent.append((i, k))
+    if dependent:
+        spread = _spread(rows, sticking, forces, friction)
+        for i, k in dependent:
+            decision.constant.setdefault(i, np.zeros(space.contacts[i].dim))[k] = spread[i][k - 1]
+    decision.rows = np.array(taken, int)
+
+
+def _spread(
+    rows: _Independent, sticking: Sequence[int], forces: Mapping[int, np.ndarray], friction: np.ndarray
+) -> dict[int, np.ndarray]:
+    """Friction forces that do the same as the given ones, and are far from the bounds of every contact."""
+    own = {i: forces[i][1:] for i in sticking}
+    order = np.concatenate([rows.first[i] + np.arange(1, 1 + len(own[i])) for i in sticking])
+    given = np.concatenate([own[i] for i in sticking])
+    bound = np.concatenate([np.full(len(own[i]), friction[i] * max(forces[i][0], 0.0)) for i in sticking])
+    A = rows.A[np.ix_(order, order)]
+    # of all forces with the same effect the smallest, in units of the bounds
+    small = bound * np.linalg.lstsq(A * bound, A @ given, rcond=1e-12)[0]
+    cuts = np.cumsum([len(own[i]) for i in sticking])[:-1]
+    found = dict(zip(sticking, np.split(small, cuts), strict=True))
+    fits = all(np.linalg.norm(found[i]) <= friction[i] * forces[i][0] for i in sticking)
+    return found if fits else own
 
 
 class _Independent:
     """Takes rows one after the other, as long as they do not depend on those before; other constraints come first."""
 
     def __init__(self, space: ContactSpace, t: float, vectors: Vectors, theta: np.ndarray, which: Sequence[int]):
-        self._A = space.rates(t, vectors, theta, which).A
+        self.A = space.rates(t, vectors, theta, which).A
         dims = space.dims_of(which)
-        self._first = dict(zip(which, np.cumsum(dims) - dims, strict=True))
+        self.first = dict(zip(which, np.cumsum(dims) - dims, strict=True))
         self._basis: list[np.ndarray] = []  # rows of a Cholesky factor
 
     def take(self, contact: int, row: int) -> bool:
-        k = self._first[contact] + row
-        left = self._A[k].copy()
+        k = self.first[contact] + row
+        left = self.A[k].copy()
         for known in self._basis:
             left -= known[k] * known
-        if not left[k] > DEPENDENT * self._A[k, k]:
+        if not left[k] > DEPENDENT * self.A[k, k]:
             return False
         self._basis.append(left / np.sqrt(left[k]))
         return True
@@ -139,9 +178,10 @@ def _paradox(
     name = space.contacts[(suspects or list(candidates))[0]].name
     if suspects:
         return PainleveParadox(
-            f"Painlevé's paradox at t = {t:.9g}: while {named(space.contacts, suspects)} slides, no contact force keeps "
-            "the bodies from penetrating each other: a larger force would press them together. Rigid bodies with this "
-            "much friction have no motion here; take less friction, or a compliant contact (a stiff spring and damper)",
+            f"Painlevé's paradox at t = {t:.9g}: while {named(space.contacts, suspects)} slides, no contact force "
+            "keeps the bodies from penetrating each other: a larger force would press them together. Rigid bodies with "
+            "this much friction have no motion here; take less friction, or a compliant contact (a stiff spring and "
+            "damper)",
             name,
         )
     return ContactError(
@@ -149,14 +189,17 @@ def _paradox(
     )
 
 
-def mode_values(space: ContactSpace, decision: Decision, names: Sequence[str], slack: float) -> Mapping[str, float]:
+def mode_values(space: ContactSpace, decision: Decision, slack: float) -> dict[str, float]:
     """Discrete variables for a decision; `slack` is the speed that stands for a direction in space."""
     values: dict[str, float] = {}
     for contact in space.contacts:
-        values[contact.mode] = decision.modes.get(contact.number, OPEN)
-        slip = decision.slips.get(contact.number)
-        if contact.dim == 3 and slip is not None:
-            slip = slack * slip
-        for k, name in enumerate(contact.slips):
-            values[name] = 0.0 if slip is None else float(np.sign(slip[k]) if contact.dim == 2 else slip[k])
-    return {name: values[name] for name in names if name in values}
+        i, zero = contact.number, np.zeros(len(contact.stick))
+        slip, constant = decision.slips.get(i, zero), decision.constant.get(i, np.zeros(contact.dim))
+        values |= {
+            contact.mode: decision.modes.get(i, OPEN),
+            contact.implied: float(i in decision.implied),
+            contact.load: float(constant[0]),
+        }
+        values |= dict(zip(contact.slips, (np.sign(slip) if contact.dim == 2 else slack * slip).tolist(), strict=True))
+        values |= dict(zip(contact.grips, constant[1:].tolist(), strict=True))
+    return values

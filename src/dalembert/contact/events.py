@@ -13,7 +13,7 @@ from enum import StrEnum
 import casadi as ca
 
 from dalembert.model import EquationsOfMotion
-from dalembert.model.contacts import CLOSED, IMPLIED, OPEN, SLACKS, SLIDING, Contact, friction_of
+from dalembert.model.contacts import CLOSED, OPEN, SLACKS, SLIDING, TINY, Contact, friction_of, normal_force
 from dalembert.model.event import Event
 from dalembert.model.expression import scalar
 
@@ -49,15 +49,17 @@ def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
     gaps = -graph.value("holonomic")
     events = []
     for contact in model.contacts:
-        mode, gap, load = discrete[contact.mode], gaps[contact.normal], graph.symbol["lam"][contact.normal]
-        implied = ca.if_else(mode == IMPLIED, gap + LOOSE * gap_slack, 1)
+        mode, gap, implied = discrete[contact.mode], gaps[contact.normal], discrete[contact.implied]
+        normal = normal_force(model, contact)
+        slack = ca.if_else(implied, LOOSE * gap_slack, gap_slack)
+        held = ca.logic_and(mode != OPEN, ca.logic_not(implied))
         functions = {
-            Change.CLOSES: ca.if_else(mode == OPEN, gap + gap_slack, implied),
-            Change.OPENS: ca.if_else(ca.logic_or(mode == CLOSED, mode == SLIDING), load + force_slack, 1),
+            Change.CLOSES: ca.if_else(ca.logic_or(mode == OPEN, implied), gap + slack, 1),
+            Change.OPENS: ca.if_else(held, normal + force_slack, 1),
         }
         if contact.stick:
-            friction = graph.symbol["mu"][list(contact.stick)]
-            room = friction_of(model, contact) * load - _length(friction)
+            grips = ca.vertcat(*(discrete[name] for name in contact.grips))
+            room = friction_of(model, contact) * normal - _length(graph.symbol["mu"][list(contact.stick)] + grips)
             functions[Change.SLIPS] = ca.if_else(mode == CLOSED, room + force_slack, 1)
             functions[Change.STOPS] = ca.if_else(mode == SLIDING, _speed(model, contact, discrete, speed_slack), 1)
         for change, function in functions.items():
@@ -75,9 +77,9 @@ def _length(vector: ca.SX) -> ca.SX:
 
 
 def _speed(model: EquationsOfMotion, contact: Contact, discrete: dict[str, ca.SX], slack: ca.SX) -> ca.SX:
-    """Falls through zero where sliding ends: in the plane where the velocity changes its sign, in space where it nearly
-    vanishes."""
+    """The speed in the direction that the contact had at the last event."""
     velocity = -model.graph.value("nonholonomic")[list(contact.stick)]
+    slips = ca.vertcat(*(discrete[name] for name in contact.slips))
     if contact.dim == 2:
-        return velocity * discrete[contact.slips[0]] + slack
-    return ca.sqrt(ca.sumsqr(velocity)) - slack
+        return velocity * slips + slack
+    return ca.dot(velocity + slips, slips) / ca.sqrt(ca.sumsqr(slips) + TINY)

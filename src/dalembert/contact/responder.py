@@ -1,13 +1,13 @@
 """What happens at the events of contacts: impacts, opening, sticking and sliding; an answer to the driver's events.
 
-The sets of contacts are those of event-driven schemes: all of them (I0), the closed ones (I1), and those whose gaps stay
-closed (I2), which are in force as constraints until the next event.
+The sets of contacts are those of event-driven schemes: all of them (I0), the closed ones (I1), and those whose gaps
+stay closed (I2), which are in force as constraints until the next event.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -85,7 +85,7 @@ class Contacts:
 
     def _all_open(self, discrete: np.ndarray) -> np.ndarray:
         discrete = discrete.copy()
-        own = {name for contact in self.space.contacts for name in (contact.mode, *contact.slips)}
+        own = {name for contact in self.space.contacts for name in contact.discrete}
         for k, name in enumerate(self.model.discrete_names):
             if name in own:
                 discrete[k] = 0.0
@@ -129,21 +129,21 @@ class Contacts:
         closed = [
             i for i in range(len(gaps)) if modes[i] != OPEN or i in happened.closing or gaps[i] <= 10 * scales.gap
         ]
-        rebounds: dict[int, float] = {}
-        if closed:
-            vectors, rebounds = self._impact(t, vectors, theta, closed, modes, scales)
-        state, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales)
-        for _ in range(len(rebounds)):
+        before, resting = vectors, set()
+        vectors, impacts = self._impact(t, before, theta, closed, modes, scales, resting)
+        self.impacts += impacts
+        while True:
+            rebounds = self._rebounds(impacts, resting, scales)
+            new, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales)
             series = bounces_to_rest(
-                space, t, vectors, model.theta(t, state.discrete), decision, rebounds, self.restitution,
+                space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self.restitution,
                 max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), scales.speed,
             )  # fmt: skip
             if series is None:
-                break
-            vectors = self._come_to_rest(t, vectors, theta, series)
-            del rebounds[series.contact]
-            state, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales)
-        return state
+                return new
+            self._continue(t, series, impacts)
+            resting.add(series.contact)  # what remains of its rebounds is as if it had none
+            vectors, _ = self._impact(t, before, theta, closed, modes, scales, resting)
 
     def _discrete(self, state: HybridState, name: str) -> float:
         return float(state.discrete[self.model.discrete_names.index(name)])
@@ -159,8 +159,8 @@ class Contacts:
         if occasion and modes[deepest] == OPEN and gaps[deepest] < -allowed:
             name = self.space.contacts[deepest].name
             raise PenetratingStart(
-                f"contact '{name}' penetrates {occasion}: its gap is {gaps[deepest]:.6g} at t = {t:.9g}. Give positions "
-                "in which no gap is negative",
+                f"contact '{name}' penetrates {occasion}: its gap is {gaps[deepest]:.6g} at t = {t:.9g}. Give "
+                "positions in which no gap is negative",
                 name,
             )
 
@@ -174,8 +174,11 @@ class Contacts:
         closed: Sequence[int],
         modes: Mapping[int, float],
         scales: Scales,
-    ) -> tuple[dict[str, np.ndarray], dict[int, float]]:
-        """Vectors after an impact, and of the contacts that rebound their speeds."""
+        resting: Collection[int],
+    ) -> tuple[dict[str, np.ndarray], list[Impact]]:
+        """Vectors after an impact, if there is one; contacts that are `resting` do not rebound."""
+        if not closed:
+            return vectors, []
         space = self.space
         rates = space.rates(t, vectors, theta, closed)
         dims = space.dims_of(closed)
@@ -184,46 +187,36 @@ class Contacts:
         # contacts that are in force already approach by what methods err only
         allowed = np.array([scales.speed if modes[i] == OPEN else scales.noise for i in closed])
         if not (before[normal] < -allowed).any():
-            return vectors, {}
-        e = np.where(np.abs(before[normal]) <= allowed, 0.0, self.restitution[closed])
+            return vectors, []
+        before = before.copy()
+        before[normal[np.abs(before[normal]) <= allowed]] = 0.0
+        e = np.where(np.isin(closed, list(resting)), 0.0, self.restitution[closed])
         found = resolve(rates.A, before, dims, self.friction[closed], e, self.model.impact)
         v = vectors["v"] + rates.drift + rates.answer @ found.impulse
-        after = found.gamma_after
-        rebounds = {}
-        largest = np.abs(found.impulse).max(initial=0)
+        impacts, largest = [], np.abs(found.impulse).max(initial=0)
         for k, i in enumerate(closed):
-            part = slice(normal[k], normal[k] + dims[k])
-            if not found.impulse[normal[k]] > 1e-14 * largest:
-                continue
-            if after[normal[k]] > scales.speed and e[k] > 0:
-                rebounds[i] = float(after[normal[k]])
-            self.impacts.append(
-                Impact(
-                    t, space.contacts[i].name, before[part].copy(), after[part].copy(), found.impulse[part].copy(),
-                    vectors["v"].copy(), v.copy(),
-                )
-            )  # fmt: skip
-        return {**vectors, "v": v}, rebounds
+            if found.impulse[normal[k]] > 1e-14 * largest:
+                part = slice(normal[k], normal[k] + dims[k])
+                rows = (rows[part].copy() for rows in (before, found.gamma_after, found.impulse))
+                impacts.append(Impact(t, space.contacts[i].name, *rows, vectors["v"].copy(), v.copy()))
+        return {**vectors, "v": v}, impacts
 
-    def _come_to_rest(
-        self, t: float, vectors: dict[str, np.ndarray], theta: np.ndarray, series: Series
-    ) -> dict[str, np.ndarray]:
-        """The rest of ever smaller rebounds, all at once."""
-        space, i = self.space, series.contact
-        name, towards = space.contacts[i].name, 1.0 if self.t1 >= self.t0 else -1.0
-        rates = space.rates(t, vectors, theta, [i])
-        nothing = np.zeros(space.contacts[i].dim - 1)
+    def _rebounds(self, impacts: Sequence[Impact], resting: Collection[int], scales: Scales) -> dict[int, float]:
+        """Contacts that leave after an impact, and their speeds."""
+        numbers = {contact.name: contact.number for contact in self.space.contacts}
+        speeds = {numbers[impact.contact]: float(impact.after[0]) for impact in impacts}
+        return {i: speed for i, speed in speeds.items() if speed > scales.speed and i not in resting}
+
+    def _continue(self, t: float, series: Series, impacts: Sequence[Impact]) -> None:
+        """Take down all impacts of a series to come: copies of the first ones, ever smaller."""
+        name = self.space.contacts[series.contact].name
+        first = next(-impact.before[0] for impact in impacts if impact.contact == name)
         for when, speed in series.impacts(t):
-            if when > self.t1:
-                break
-            e, impulse = series.restitution, (1 + series.restitution) * speed / rates.A[0, 0]
-            before, after, push = (np.concatenate([[x], nothing]) for x in (-speed, e * speed, impulse))
-            self.impacts.append(Impact(towards * when, name, before, after, push))
-        if t + series.lasts <= self.t1:
-            self.rests.append(Rest(t + series.lasts, name))
-        impulse = np.zeros(space.contacts[i].dim)
-        impulse[0] = -rates.gamma[0] / rates.A[0, 0]
-        return {**vectors, "v": vectors["v"] + rates.answer @ impulse}
+            share = speed / first
+            self.impacts += [
+                Impact(when, one.contact, share * one.before, share * one.after, share * one.impulse) for one in impacts
+            ]
+        self.rests.append(Rest(t + series.lasts, name))
 
     # -- the decision ----------------------------------------------------------------------------------------------
 
@@ -251,22 +244,32 @@ class Contacts:
             speed = np.linalg.norm(velocity)
             if i in stays and self.friction[i] > 0 and speed > scales.noise and i not in happened.stopping:
                 slides[i] = velocity / speed
-        planar = {i: d for i, d in slides.items() if space.contacts[i].dim == 2}
-        trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=planar)
-        trial_discrete = self._with(state.discrete, mode_values(space, trial, model.discrete_names, scales.speed))
+        trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=slides)
+        trial_discrete = self._with(state.discrete, mode_values(space, trial, scales.speed))
         decision = decide(
             space, t, vectors, model.theta(t, trial_discrete), stays, slides, self.friction,
             opening=happened.opening, slipping=happened.slipping,
         )  # fmt: skip
-        decision.slips |= {i: d for i, d in planar.items() if decision.modes.get(i) == SLIDING}
-        values = dict(mode_values(space, decision, model.discrete_names, scales.speed))
+        decision.slips |= {i: d for i, d in slides.items() if decision.modes.get(i) == SLIDING}
+        values = mode_values(space, decision, scales.speed)
         load = max(OF_FORCE * decision.scale, np.finfo(float).tiny)
         values |= dict(zip(SLACKS, (scales.gap, load, scales.speed), strict=True))
-        active = set(model.bilateral)
-        active |= {space.contacts[i].name for i in decision.in_force}
-        active |= {name for i in decision.sticking for name in space.contacts[i].stick_names}
-        new = replace(state, vectors=vectors)
+        names = (*model.names("lam"), *model.names("mu"))
+        active = model.bilateral | {names[row] for row in decision.rows}
+        new = replace(state, vectors=self._held(t, vectors, theta, decision))
         return new.changed(Transition(values=values, active=active), "contact"), decision
+
+    def _held(
+        self, t: float, vectors: dict[str, np.ndarray], theta: np.ndarray, decision: Decision
+    ) -> dict[str, np.ndarray]:
+        """Velocities that satisfy what is in force; they do already, to the accuracy of a method."""
+        which = list(decision.modes)
+        if not len(decision.rows):
+            return vectors
+        rates, all_rows = self.space.rates(t, vectors, theta, which), self.space.rows_of(which)
+        rows = np.flatnonzero(np.isin(all_rows, decision.rows))
+        impulse = np.linalg.lstsq(rates.A[np.ix_(rows, rows)], -rates.gamma[rows], rcond=None)[0]
+        return {**vectors, "v": vectors["v"] + rates.drift + rates.answer[:, rows] @ impulse}
 
     def _with(self, discrete: np.ndarray, values: Mapping[str, float]) -> np.ndarray:
         return np.array([values.get(n, x) for n, x in zip(self.model.discrete_names, discrete, strict=True)])

@@ -5,7 +5,8 @@ the rows W of contacts (normal, then tangential ones),
 
     γ⁺ = γ⁻ + A Λ,        A = W (M⁻¹ − …) Wᵀ,
 
-and on acceleration level y = A' λ + b, where A' also has the friction of contacts that slide, and need not be symmetric.
+and on acceleration level y = A' λ + b, where A' also has the friction of contacts that slide, and need not be
+symmetric.
 """
 
 from __future__ import annotations
@@ -46,8 +47,6 @@ class Accelerations:
 
     A: np.ndarray
     b: np.ndarray
-    z: np.ndarray  # a, w, and multipliers of other constraints without contact forces
-    answer: np.ndarray  # what a force of one in each row does to them
 
 
 class ContactSpace:
@@ -100,29 +99,21 @@ class ContactSpace:
         drift = answer[:n, -1]
         return Rates(-residual[rows] + W @ drift, W @ answer[:n, :-1], answer[:n, :-1], drift)
 
-    def accelerations(
-        self, t: float, vectors: Vectors, theta: np.ndarray, normal: Sequence[int], stick: Sequence[int]
-    ) -> Accelerations:
-        """Second derivatives of gaps and first ones of sliding velocities.
+    def accelerations(self, t: float, vectors: Vectors, theta: np.ndarray, rows: np.ndarray) -> Accelerations:
+        """Second derivatives of gaps and first ones of sliding velocities, for rows of contacts.
 
-        `normal` are contacts with a normal row, `stick` those of them that have tangential ones, too; θ says in which
-        direction others slide. Rows: contact after contact.
+        θ says in which direction contacts slide.
         """
-        n, m = self.n, self.n["lam"] + self.n["mu"]
+        n = self.n
         zero = {**vectors, "a": np.zeros(n["v"]), "lam": np.zeros(n["lam"]), "mu": np.zeros(n["mu"])}
         residual, J = start_problems(self.model).acceleration(t, zero, theta)
         residual, J = residual.ravel(), _dense(J)
         first = n["v"] + n["w"]
-        sticking = set(stick)
-        rows = np.concatenate(
-            [np.zeros(0, int), *(self.rows[i] if i in sticking else self.rows[i][:1] for i in normal)]
-        )
         inside = np.concatenate([np.arange(first), first + self.others])
         K, B, C = J[np.ix_(inside, inside)], J[np.ix_(inside, first + rows)], J[np.ix_(first + rows, inside)]
         found = _solved(K, np.column_stack([-residual[inside], -B]), t)
         z, answer = found[:, 0], found[:, 1:]
-        del m
-        return Accelerations(-(C @ answer), -(residual[first + rows] + C @ z), z, answer)
+        return Accelerations(-(C @ answer), -(residual[first + rows] + C @ z))
 
 
 def contact_space(model: EquationsOfMotion) -> ContactSpace:

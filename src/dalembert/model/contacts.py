@@ -4,9 +4,11 @@ They are rows of the model like its other constraints, of which only some are in
 
     holonomic       −gap = 0          of a closed contact; its multiplier, named as the contact, is the normal force
     nonholonomic    −sliding = 0      of a contact that sticks; the multipliers are the friction force
-    force           − μ λ d Wᵀ        of a contact that slides: W = ∂ sliding/∂v, d the direction of sliding
+    force           − μ λ Wᵀ d        of a contact that slides: W = ∂ sliding/∂v, d the direction of sliding
 
-What mode a contact is in are discrete variables, so that nothing is compiled when it changes.
+What mode a contact is in are discrete variables, so that nothing is compiled when it changes. Rows that depend on
+others (a table on four legs) cannot be in force together with these: they have constant forces instead, which are
+discrete variables, too.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from dalembert.model.namespace import explain_unknown
 if TYPE_CHECKING:
     from dalembert.model.equations_of_motion import EquationsOfMotion
 
-#: values of the discrete variable "<contact>_mode"; a contact that others imply is closed without a row of its own
-OPEN, CLOSED, SLIDING, IMPLIED = 0.0, 1.0, 2.0, 3.0
+#: values of the discrete variable "<contact>_mode"; a contact that is closed and does not slide sticks
+OPEN, CLOSED, SLIDING = 0.0, 1.0, 2.0
 #: discrete variables of all contacts together: by how much gaps, forces and speeds may fall below zero before that is
 #: an event
 SLACKS = ("contact_gap_slack", "contact_force_slack", "contact_speed_slack")
@@ -62,9 +64,30 @@ class Contact:
 
     @property
     def slips(self) -> tuple[str, ...]:
-        """Names of the discrete variables that hold the direction of sliding (in space: what is added to the sliding
-        velocity, so that there is a direction at once)."""
+        """Names of the discrete variables that hold the direction of sliding at the last event: in the plane a sign, in
+        space a vector, so small that it can be added to the velocity, which then has a direction from the start."""
         return numbered(f"{self.name}_slip", len(self.stick))
+
+    @property
+    def implied(self) -> str:
+        """Name of the discrete variable that is 1 while a closed contact has no normal row of its own, as others imply
+        it."""
+        return f"{self.name}_implied"
+
+    @property
+    def load(self) -> str:
+        """Name of the discrete variable with the normal force of such a contact."""
+        return f"{self.name}_load"
+
+    @property
+    def grips(self) -> tuple[str, ...]:
+        """Names of the discrete variables with friction forces that no row in force has."""
+        return numbered(f"{self.name}_grip", len(self.stick))
+
+    @property
+    def discrete(self) -> tuple[str, ...]:
+        """All its discrete variables."""
+        return (self.mode, self.implied, self.load, *self.slips, *self.grips)
 
     @property
     def stick_names(self) -> tuple[str, ...]:
@@ -90,7 +113,7 @@ class Traced:
 
     def discrete(self) -> dict[str, float]:
         """Start values of the discrete variables."""
-        names = [name for contact in self.contacts for name in (contact.mode, *contact.slips)]
+        names = [name for contact in self.contacts for name in contact.discrete]
         return dict.fromkeys((*names, *SLACKS), 0.0)
 
 
@@ -245,37 +268,62 @@ def _sliding(model: EquationsOfMotion, given: Any, names: Sequence[str], faults:
 
 
 def direction(traced: Traced, contact: Contact, discrete: Mapping[str, ca.SX]) -> ca.SX:
-    """The direction in which a contact slides: in the plane a sign, in space that of its velocity."""
+    """The direction in which a contact slides: in the plane a sign, in space that of its velocity.
+
+    Where the velocity vanishes and turns round, the direction stays, so that steps across that place are smooth: the
+    event there decides what follows.
+    """
     slips = ca.vertcat(*(discrete[name] for name in contact.slips))
     if contact.dim == 2:
         return slips
     moved = traced.sliding[contact.number] + slips
-    return moved / ca.sqrt(ca.sumsqr(moved) + TINY)
+    return ca.sign(ca.dot(moved, slips)) * moved / ca.sqrt(ca.sumsqr(moved) + TINY)
 
 
-def sliding_force(model: EquationsOfMotion, traced: Traced, contact: Contact) -> ca.SX:
-    """The friction of a contact while it slides, else zero."""
-    graph = model.graph
-    discrete = dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True))
-    size = friction_of(model, contact) * graph.symbol["lam"][contact.normal]
+def normal_force(model: EquationsOfMotion, contact: Contact) -> ca.SX:
+    """The multiplier of a contact, or the constant force that stands for it."""
+    return model.graph.symbol["lam"][contact.normal] + _discrete(model)[contact.load]
+
+
+def friction_force(model: EquationsOfMotion, traced: Traced, contact: Contact, *, multipliers: bool = True) -> ca.SX:
+    """The friction of a contact that sticks or slides; without `multipliers` what of it is no force of a constraint."""
+    discrete = _discrete(model)
+    size = friction_of(model, contact) * normal_force(model, contact)
     slides = discrete[contact.mode] == SLIDING
+    held = ca.vertcat(*(discrete[name] for name in contact.grips))
+    if multipliers:
+        held += model.graph.symbol["mu"][list(contact.stick)]
     parts = ca.vertsplit(direction(traced, contact, discrete))
-    return ca.vertcat(*(ca.if_else(slides, -size * part, 0) for part in parts))
+    return held + ca.vertcat(*(ca.if_else(slides, -size * part, 0) for part in parts))
 
 
-def sliding_friction(model: EquationsOfMotion, traced: Traced) -> ca.SX:
-    """What is added to the forces: the friction of contacts that slide."""
-    total = ca.SX.zeros(model.graph.size("v"))
+def contact_forces(model: EquationsOfMotion, traced: Traced) -> ca.SX:
+    """What is added to the forces: friction of contacts that slide, and constant forces of rows that are implied."""
+    graph, discrete = model.graph, _discrete(model)
+    loads = ca.vertcat(*(discrete[contact.load] for contact in traced.contacts))
+    total = ca.mtimes(_normals(model, traced).T, loads)
     for contact in traced.contacts:
         if contact.stick:
-            W = ca.jacobian(traced.sliding[contact.number], model.graph.symbol["v"])
-            total += ca.mtimes(W.T, sliding_force(model, traced, contact))
+            W = ca.jacobian(traced.sliding[contact.number], graph.symbol["v"])
+            total += ca.mtimes(W.T, friction_force(model, traced, contact, multipliers=False))
     return total
 
 
-def friction_force(model: EquationsOfMotion, traced: Traced, contact: Contact) -> ca.SX:
-    """The friction of a contact that slides or sticks."""
-    return model.graph.symbol["mu"][list(contact.stick)] + sliding_force(model, traced, contact)
+def _normals(model: EquationsOfMotion, traced: Traced) -> ca.SX:
+    """Gradients of the gaps by the velocities."""
+    from dalembert.model.kinematics import jacobian, solve
+
+    graph = model.graph
+    G = ca.jacobian(traced.gaps, graph.symbol["p"])
+    if graph.size("s"):
+        c_s, c_p = (jacobian(graph, "contact_points", kind) for kind in ("s", "p"))
+        G -= ca.mtimes(ca.jacobian(traced.gaps, graph.symbol["s"]), solve(c_s, c_p))
+    return ca.mtimes(G, graph.value("kinematics"))
+
+
+def _discrete(model: EquationsOfMotion) -> dict[str, ca.SX]:
+    """Symbols of the discrete variables."""
+    return dict(zip(model.graph.discrete, ca.vertsplit(model.graph.discrete_symbols), strict=True))
 
 
 def friction_of(model: EquationsOfMotion, contact: Contact) -> ca.SX:
@@ -298,7 +346,8 @@ def contact_outputs(model: EquationsOfMotion, traced: Traced) -> dict[str, Any]:
     for contact in traced.contacts:
         gap, velocity = traced.gaps[contact.number], traced.sliding[contact.number]
         outputs[f"{contact.name}.gap"] = lambda s, gap=gap: scalar(gap)
-        outputs[f"{contact.name}.normal"] = lambda s, i=contact.normal: s.lam[i]
+        normal = normal_force(model, contact)
+        outputs[f"{contact.name}.normal"] = lambda s, normal=normal: scalar(normal)
         if contact.stick:
             force = friction_force(model, traced, contact)
             outputs[f"{contact.name}.sliding"] = lambda s, velocity=velocity: vector(velocity)

@@ -20,8 +20,8 @@ from dalembert.model.contacts import (
     IMPACTS,
     Contact,
     Traced,
+    contact_forces,
     contact_outputs,
-    sliding_friction,
     trace_contacts,
     with_rows,
 )
@@ -194,7 +194,7 @@ class EquationsOfMotion(Model):
         self._set_vector("auxiliary", auxiliary, graph.size("w"), faults)
         self._set_vector("invariant", invariant, None, faults)
         if traced is not None:
-            outputs = self._add_friction(traced, outputs, faults)
+            outputs = self._add_forces(traced, outputs, faults)
         n_lam, n_mu = graph.size("lam"), graph.size("mu")
         for role, given, count in (
             ("velocity_constraints", velocity_constraints, n_lam),
@@ -289,14 +289,14 @@ class EquationsOfMotion(Model):
             if rows.numel():
                 graph.functions[role] = with_rows(graph.functions.get(role), role, -rows)
 
-    def _add_friction(self, traced: Traced, outputs: Any, faults: list[str]) -> Any:
-        """The friction of sliding among the forces; returns the outputs, with those of contacts."""
+    def _add_forces(self, traced: Traced, outputs: Any, faults: list[str]) -> Any:
+        """The forces of contacts that no multiplier has; returns the outputs, with those of contacts."""
         force = self.graph.functions.get("force")
-        if force is not None and any(contact.stick for contact in self.contacts):
+        if force is not None:
             if not force.traced and force.native is None:
-                faults.append("friction of contacts needs a force= that can be traced")
+                faults.append("unilateral= needs a force= that can be traced, too")
                 return outputs
-            more = ca.densify(sliding_friction(self, traced))
+            more = ca.densify(contact_forces(self, traced))
             if force.traced:
                 self.graph.functions["force"] = replace(force, sx=force.sx + more)
             else:

@@ -34,8 +34,8 @@ def closed_contacts(task: Task) -> tuple[Contacts, HybridState, InitialValues]:
     model = task.model
     if task.t1 < task.t0:
         raise OptionError(
-            f"t_span = ({task.t0:g}, {task.t1:g}): impacts and friction have no past that follows from what comes after "
-            "them; contacts are simulated forwards in time"
+            f"t_span = ({task.t0:g}, {task.t1:g}): impacts and friction have no past that follows from what comes "
+            "after them; contacts are simulated forwards in time"
         )
     contacts = Contacts(model, task.tolerances, task.t0, task.t1)
     free = initial_values(task, restricted(model, model.bilateral))
@@ -51,7 +51,7 @@ def closed_contacts(task: Task) -> tuple[Contacts, HybridState, InitialValues]:
 class WithContacts:
     """The actions of users' events, and contacts, which look at the state whenever anything has changed."""
 
-    asked_at_breakpoints = True
+    impacts = True
 
     def __init__(self, actions: Actions, contacts: Contacts):
         self.actions, self.contacts, self._own = actions, contacts, len(actions.events)

@@ -104,7 +104,7 @@ class EventHandler:
             if last is None and self._ends(number, self._counts[number]):
                 last = self.events[number].name
         self.finished_by = last
-        asked = self.responder.asked_at_breakpoints
+        asked = self.responder.impacts
         return Stop(t, x, tuple(stops), last is not None) if stops or asked else None
 
     def failure(self, segment: Segment, t: float, values: np.ndarray) -> Exception:

@@ -109,14 +109,16 @@ class HybridState:
 class Responder(Protocol):
     """Whoever answers events."""
 
-    #: whether it wants to be asked, with no events, wherever else a state may change abruptly: at breakpoints
-    asked_at_breakpoints: bool
+    #: whether it deals with impacts itself: velocities then satisfy the constraints in force, and it is asked, without
+    #: events, also at breakpoints
+    impacts: bool
 
     def answers(self, number: int) -> bool:
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""
 
     def accumulates(self, number: int) -> bool:
-        """Whether this event may occur ever faster: the driver then does not take that for an error."""
+        """Whether this event may occur ever faster: the driver then does not take that for an error, and its value has
+        a sign also where it has just occurred."""
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         """The state after the events `which`, numbers in order, have occurred together."""
@@ -125,7 +127,7 @@ class Responder(Protocol):
 class Actions:
     """The actions of users' events, one after the other: each sees what those before it have changed."""
 
-    asked_at_breakpoints = False
+    impacts = False
 
     def __init__(self, events: Sequence[Event]):
         self.events = events

@@ -187,7 +187,7 @@ class Loop:
         segments, model, t = self.segments, self.model, stop.t
         before = segments.current
         responder = self.events.responder
-        asked = responder.asked_at_breakpoints and not stop.numbers
+        asked = responder.impacts and not stop.numbers
         if not asked and not any(map(responder.answers, stop.numbers)):
             return np.inf
         vectors = before.vectors(before.settled(t, stop.x), model)
@@ -196,8 +196,10 @@ class Loop:
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
         # constraints that are taken up change velocities: that is an impact
-        quiet = taken_up or responder.asked_at_breakpoints  # contacts are closed to within their slack
-        x, x_dot = segment.after_action(t, state.vectors, None if quiet else AFTER_ACTION)
+        if responder.impacts:
+            x, x_dot = segment.consistent(t, state.vectors, "correct")
+        else:
+            x, x_dot = segment.after_action(t, state.vectors, None if taken_up else AFTER_ACTION)
         self._jump(x)
         segment.stepper.x[:], segment.stepper.x_dot[:] = x, x_dot  # from where it goes on beyond a breakpoint
         if not stop.ends:
@@ -205,7 +207,7 @@ class Loop:
                 segment.stepper.start(t, x, x_dot, end, None)
                 # events that follow each other ever faster must not be stepped over
                 segment.stepper.limit_first_step(0.1 * since_last)
-            self.events.look(segment, t, x, x_dot, stop.numbers)
+            self.events.look(segment, t, x, x_dot, [n for n in stop.numbers if not responder.accumulates(n)])
         return since_last
 
     # -- singular positions ----------------------------------------------------------------------------------------

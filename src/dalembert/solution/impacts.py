@@ -16,8 +16,8 @@ from dalembert.model.namespace import explain_unknown
 class Impact:
     """An impact in one contact. Several at the same time have happened together.
 
-    `before`, `after` and `impulse` have the normal component first, then those along the directions of sliding: rates of
-    the gap and sliding velocities. `v_before` and `v_after` are the model's velocities; None for impacts of a series
+    `before`, `after` and `impulse` have the normal component first, then those along the directions of sliding: rates
+    of the gap and sliding velocities. `v_before` and `v_after` are the model's velocities; None for impacts of a series
     that accumulates, which are not followed one by one.
     """
 
