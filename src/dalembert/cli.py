@@ -180,9 +180,13 @@ def check(
     console.print(repr(built), markup=False, highlight=False, soft_wrap=True)
     table = _table("", ">count", "names")
     for kind in built.state_kinds:
-        if names := built.names(kind):
+        names = [name for name in built.names(kind) if name not in _of_contacts(built)]
+        if names:
             _row(table, VOCABULARY[kind].title, str(len(names)), ", ".join(names))
-    others = (("parameters", built.parameters), ("discrete variables", built.discrete), ("inputs", built.inputs))
+    if built.mechanical and built.contacts:
+        _row(table, "contacts", str(len(built.contacts)), ", ".join(contact.name for contact in built.contacts))
+    modes = [name for name in built.discrete if name not in _of_contacts(built)]
+    others = (("parameters", built.parameters), ("discrete variables", modes), ("inputs", built.inputs))
     for noun, names in (*others, ("outputs", built.outputs.names)):
         if names:
             _row(table, noun, str(len(names)), ", ".join(names))
@@ -441,6 +445,16 @@ def _summary(problem: Problem, solution: Solution) -> Table:
             for name, value in zip(names, getattr(last, kind), strict=True):
                 _row(table, f"{name}", f"{value: .10g}")
     return table
+
+
+def _of_contacts(model: Model) -> set[str]:
+    """Names of multipliers and discrete variables that belong to contacts."""
+    if not (model.mechanical and model.contacts):
+        return set()
+    from dalembert.model.contacts import SLACKS
+
+    own = (name for contact in model.contacts for name in (contact.name, *contact.stick_names, *contact.discrete))
+    return {*own, *SLACKS}
 
 
 def _start_values(model: Model, given: Mapping[str, Any]) -> Table:

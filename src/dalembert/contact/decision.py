@@ -21,7 +21,7 @@ TIE = 1e-10
 #: a row depends on others if less than this of it is left beside them
 DEPENDENT = 1e-9
 #: a force is on the border of its cone if less than this is missing
-BORDER = 1e-6
+BORDER = 1e-9
 
 
 @dataclass
@@ -70,6 +70,7 @@ def decide(
     speed = np.abs(found.b).max() + (np.abs(found.A) @ np.abs(answer.lam)).max()
     decision = Decision(scale=float(force))
     forces: dict[int, np.ndarray] = {}
+    yields = []  # to sliding, if one of them does
     for i, first, dim in zip(candidates, starts, dims, strict=True):
         lam, y = answer.lam[first : first + dim], answer.y[first : first + dim]
         loaded, rises = lam[0] > TIE * force, y[0] > TIE * speed
@@ -83,8 +84,11 @@ def decide(
         on_border = held >= (1 - BORDER) * friction[i] * lam[0]
         if on_border and rate > TIE * speed:
             decision.modes[i], decision.slips[i] = SLIDING, y[1:] / rate
-        elif on_border and i in slipping and held > 0:
-            decision.modes[i], decision.slips[i] = SLIDING, -lam[1:] / held
+        elif on_border and held > 0:
+            yields.append(i)
+    if set(yields) & set(slipping):  # friction that is shared among contacts yields in all of them
+        for i in yields:
+            decision.modes[i], decision.slips[i] = SLIDING, -forces[i][1:] / np.linalg.norm(forces[i][1:])
     _choose_rows(space, t, vectors, theta, decision, forces, friction)
     return decision
 

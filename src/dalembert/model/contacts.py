@@ -300,9 +300,11 @@ def friction_force(model: EquationsOfMotion, traced: Traced, contact: Contact, *
 def contact_forces(model: EquationsOfMotion, traced: Traced) -> ca.SX:
     """What is added to the forces: friction of contacts that slide, and constant forces of rows that are implied."""
     graph, discrete = model.graph, _discrete(model)
-    loads = ca.vertcat(*(discrete[contact.load] for contact in traced.contacts))
-    total = ca.mtimes(_normals(model, traced).T, loads)
+    total, normals = ca.SX.zeros(graph.size("v")), _normals(model, traced)
     for contact in traced.contacts:
+        push = ca.densify(normals[contact.number, :].T) * discrete[contact.load]
+        # a normal may be undefined while the contact is open
+        total += ca.vertcat(*(ca.if_else(discrete[contact.implied], part, 0) for part in ca.vertsplit(push)))
         if contact.stick:
             W = ca.jacobian(traced.sliding[contact.number], graph.symbol["v"])
             total += ca.mtimes(W.T, friction_force(model, traced, contact, multipliers=False))

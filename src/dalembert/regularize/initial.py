@@ -9,7 +9,7 @@ are sparse (see `sparse_steps`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from dalembert.errors import (
     StepRefused,
 )
 from dalembert.model import EquationsOfMotion, Model
+from dalembert.model.restricted import restricted
 from dalembert.model.start import with_start
 from dalembert.regularize.initial_accelerations import solve_for_accelerations
 from dalembert.regularize.initial_invariants import correct_invariants
@@ -32,6 +33,8 @@ from dalembert.regularize.start_problems import start_problems
 from dalembert.regularize.start_values import given_values
 
 MODES = ("correct", "check", "trust")
+#: start values of multipliers, which contacts have some of
+OF_CONTACTS = ("lam0", "mu0")
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ def consistent_initial_values(
     Parameters
     ----------
     model : EquationsOfMotion, QuasiLinearDAE or ImplicitDAE
+        Contacts of equations of motion are taken as open: which are closed, and what forces they have, a simulation
+        decides.
     t0 : float
     mode : {"correct", "check", "trust"}
         Correct positions and velocities to satisfy all constraints; or raise if they do not to within the tolerances;
@@ -94,9 +99,12 @@ def consistent_initial_values(
     """
     if not isinstance(model, Model):
         raise OptionError(f"start values need a model, not {shown(model)}")
-    return completed_values(
-        model, t0, with_start(model, given), mode=mode, initial_conditions=initial_conditions, rtol=rtol, atol=atol
-    )
+    given, more = with_start(model, given), dict(initial_conditions=initial_conditions, rtol=rtol, atol=atol)
+    if not (model.mechanical and model.contacts):
+        return completed_values(model, t0, given, mode=mode, **more)
+    own = restricted(model, model.bilateral)
+    found = completed_values(own, t0, {k: v for k, v in given.items() if k not in OF_CONTACTS}, mode=mode, **more)
+    return replace(found, values=own.graph.whole_values(found.values))
 
 
 def completed_values(

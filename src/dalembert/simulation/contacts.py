@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from dalembert.contact.events import Change
 from dalembert.contact.responder import Contacts
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues
+from dalembert.regularize.initial import OF_CONTACTS
 from dalembert.simulation.hybrid import Actions, HybridState
 from dalembert.simulation.loop import beginning
 from dalembert.simulation.task import Task
@@ -18,10 +22,13 @@ from dalembert.solvers.start import start_values
 def initial_values(task: Task, model: Model) -> InitialValues:
     """Start values of a run for its model, or for one with fewer constraints."""
     rtol, atol = task.tolerances.tightest
+    given = task.given
+    if model is not task.model:  # multipliers are those of fewer constraints; they are guesses only
+        given = {key: value for key, value in given.items() if key not in OF_CONTACTS}
     return start_values(
         model,
         beginning(model, task.t0, task.t1),
-        task.given,
+        given,
         mode=task.options.initial_values,
         rtol=rtol,
         atol=atol,
@@ -61,6 +68,10 @@ class WithContacts:
 
     def accumulates(self, number: int) -> bool:
         return number >= self._own
+
+    def overdue(self, values: np.ndarray) -> list[int]:
+        own = enumerate(self.contacts.events, self._own)
+        return [k for k, event in own if values[k] < 0 and event.change is not Change.CLOSES]
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         users = [number for number in which if number < self._own]

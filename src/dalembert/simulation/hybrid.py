@@ -120,6 +120,9 @@ class Responder(Protocol):
         """Whether this event may occur ever faster: the driver then does not take that for an error, and its value has
         a sign also where it has just occurred."""
 
+    def overdue(self, values: np.ndarray) -> list[int]:
+        """Events that have occurred already where the integration starts again, by the values of all of them there."""
+
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         """The state after the events `which`, numbers in order, have occurred together."""
 
@@ -137,6 +140,9 @@ class Actions:
 
     def accumulates(self, number: int) -> bool:
         return False
+
+    def overdue(self, values: np.ndarray) -> list[int]:
+        return []
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         for number in which:

@@ -208,6 +208,9 @@ class Loop:
                 # events that follow each other ever faster must not be stepped over
                 segment.stepper.limit_first_step(0.1 * since_last)
             self.events.look(segment, t, x, x_dot, [n for n in stop.numbers if not responder.accumulates(n)])
+            overdue = responder.overdue(segment.stepper.scan.values[0])
+            if overdue:
+                self._respond(Stop(t, x, tuple(overdue), False), end)
         return since_last
 
     # -- singular positions ----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from dalembert.model.vocabulary import VOCABULARY, Role
 from dalembert.solution import container
 from dalembert.solution.events import EventLog, Occurrence
 from dalembert.solution.files import as_path
+from dalembert.solution.impacts import Impact, ImpactLog, Rest
 from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo
 from dalembert.solution.statistics import Statistics
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dalembert.solution.solution import Solution
 
 TEXTS = ("method", "formulation", "status", "message")
+IMPACT_ROWS = ("before", "after", "impulse", "v_before", "v_after")
 STEPS = ("start_x", "t", "h", "coefficients", "restarts", "restart_x")
 #: what a description that nobody of us wrote may lead to
 UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
@@ -106,6 +108,7 @@ class Writer:
             "trajectory": self._trajectory(sol.trajectory),
             "events": self._events(sol.events),
             "segments": self._segments(sol.segments),
+            "impacts": self._impacts(sol.impacts),
             "profile": None if sol.profile is None else self._profile(sol.profile),
             "trace": None if sol.trace is None else self._trace(sol.trace),
         }
@@ -161,6 +164,30 @@ class Writer:
             "state": state,
         }
 
+    def _impacts(self, impacts: ImpactLog) -> dict[str, Any]:
+        of = impacts.contacts.index
+        rows: dict[str, list[np.ndarray]] = {name: [] for name in IMPACT_ROWS}
+        for impact in impacts:
+            for name, kept in rows.items():
+                value = getattr(impact, name)
+                kept.append(np.zeros(0) if value is None else value)
+        return {
+            "contacts": impacts.contacts,
+            "t": self._array("impacts/t", impacts.t),
+            "contact": self._array("impacts/contact", np.array([of(i.contact) for i in impacts], np.int64)),
+            "rests": self._array("impacts/rests", np.array([rest.t for rest in impacts.rests], float)),
+            "resting": self._array("impacts/resting", np.array([of(r.contact) for r in impacts.rests], np.int64)),
+            # all values in a row; impacts without velocities have none there
+            "lengths": {
+                name: self._array(f"impacts/lengths/{name}", np.array([len(row) for row in kept], np.int64))
+                for name, kept in rows.items()
+            },
+            "rows": {
+                name: self._array(f"impacts/rows/{name}", np.concatenate([np.zeros(0), *kept]))
+                for name, kept in rows.items()
+            },
+        }
+
     def _segments(self, segments: Sequence[SegmentInfo]) -> dict[str, Any]:
         names = tuple(segments[0].discrete)
         values = np.array([[segment.discrete[name] for name in names] for segment in segments], float)
@@ -209,6 +236,7 @@ class Reader:
             "trajectory": trajectory,
             "events": self._events(d["events"]),
             "segments": self._segments(d["segments"]),
+            "impacts": self._impacts(d["impacts"]) if "impacts" in d else None,
             "profile": None if d["profile"] is None else self._profile(d["profile"]),
             "trace": None if d["trace"] is None else self._trace(d["trace"]),
         }
@@ -255,6 +283,24 @@ class Reader:
                     start += length
         rows = zip(t.tolist(), name, number, direction, states, strict=True)
         return EventLog((Occurrence(at, names[k], n, sign, state) for at, k, n, sign, state in rows), names)
+
+    def _impacts(self, d: Mapping[str, Any]) -> ImpactLog:
+        contacts, t = _texts(d["contacts"]), self._array(d["t"], 1).tolist()
+        numbers, resting = (self._array(d[key], 1, "i").tolist() for key in ("contact", "resting"))
+        rests = self._array(d["rests"], 1).tolist()
+        if not all(0 <= k < len(contacts) for k in (*numbers, *resting)) or len(rests) != len(resting):
+            raise ValueError("the impacts do not fit together")
+        columns = []
+        for name in IMPACT_ROWS:
+            lengths, values = self._array(d["lengths"][name], 1, "i"), self._array(d["rows"][name], 1)
+            if len(lengths) != len(t) or (lengths < 0).any() or lengths.sum() != len(values):
+                raise ValueError(f"{name} of impacts does not fit together")
+            columns.append([row.copy() for row in np.split(values, np.cumsum(lengths)[:-1])] if t else [])
+        impacts = [
+            Impact(at, contacts[k], *rows[:3], *(row if len(row) else None for row in rows[3:]))
+            for at, k, *rows in zip(t, numbers, *columns, strict=True)
+        ]
+        return ImpactLog(impacts, [Rest(at, contacts[k]) for at, k in zip(rests, resting, strict=True)], contacts)
 
     def _segments(self, d: Mapping[str, Any]) -> list[SegmentInfo]:
         names, active = _texts(d["names"]), d["active"]
