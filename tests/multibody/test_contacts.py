@@ -8,6 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import ModelError, NoEquilibrium, OptionError
+from dalembert.model.contacts import Traced, friction_force, normal_force
 from dalembert.multibody.touching import OF_CONTACTS
 
 COORDINATES = ("joint", "absolute", "mixed")
@@ -200,6 +201,34 @@ def test_results_have_names_and_descriptions_and_travel(build):
     first = model.contacts[0].name
     assert model.outputs.shape(f"{first}.sliding") == model.outputs.shape(f"{first}.friction") == (width,)
     assert model.outputs.shape(f"{first}.force") == (width + 1,)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("build", [leg, arm])
+def test_forces_are_those_that_models_have_by_themselves(build, coordinates):
+    """In all modes of contacts, with values of all multipliers and discrete variables."""
+    model = build().equations(coordinates)
+    graph = model.graph
+    rows = {role: -graph.functions[role].sx for role in ("holonomic", "nonholonomic")}
+    gaps = ca.vertcat(*(rows["holonomic"][contact.normal] for contact in model.contacts))
+    nothing = ca.SX(0, 1)
+    sliding = tuple(rows["nonholonomic"][list(c.stick)] if c.stick else nothing for c in model.contacts)
+    traced = Traced(model.contacts, gaps, sliding)
+    kinds = ("p", "v", "lam", "mu")
+    symbols = [*(graph.symbol[kind] for kind in kinds), graph.discrete_symbols]
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        point = {kind: rng.uniform(0.1, 1, graph.size(kind)) for kind in kinds}
+        discrete = rng.choice([-1.0, 0.0, 1.0, 2.0], len(graph.discrete))
+        theta = model.theta(0.0, discrete)
+        for contact in model.contacts:
+            expected = {"normal": normal_force(model, contact)}
+            if contact.stick:
+                expected["friction"] = friction_force(model, traced, contact)
+            for part, force in expected.items():
+                value = ca.Function("force", symbols, [force])(*point.values(), discrete).full().ravel()
+                found = np.atleast_1d(model.outputs.number(f"{contact.name}.{part}", 0.0, point, theta))
+                assert found == pytest.approx(value, rel=1e-12)
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)

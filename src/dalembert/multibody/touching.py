@@ -198,7 +198,7 @@ class ContactResults:
 
     @computed
     def contact_forces(self) -> list[tuple[Scalar, tuple[Scalar, ...]]]:
-        """Of each contact the normal force, and the friction along all tangents, be it by sticking or by sliding."""
+        """Of each contact the normal force, and the friction along all tangents; as in `model.contacts`."""
         if not self.system.contacts:
             return []
         touching = self.parts.touching
@@ -206,14 +206,14 @@ class ContactResults:
         mu, discrete = self.contact_symbols
         found = []
         for contact, rough, sides in zip(traced.contacts, touching.rough, touching.tangents, strict=True):
-            normal = self.model_lam[contact.normal]
+            normal = self.model_lam[contact.normal] + discrete[contact.load]
             friction: list[Scalar] = [0.0] * len(sides)
             if rough:
                 size = self.parts.scene.value(touching.pairs[contact.number].friction) * normal
                 slides = discrete[contact.mode] == SLIDING
                 way = ca.vertsplit(direction(traced, contact, discrete))
-                for k, place, d in zip(rough, contact.stick, way, strict=True):
-                    friction[k] = mu[place] + ca.if_else(slides, -size * d, 0)
+                for k, place, d, grip in zip(rough, contact.stick, way, contact.grips, strict=True):
+                    friction[k] = mu[place] + discrete[grip] + ca.if_else(slides, -size * d, 0)
             found.append((normal, tuple(friction)))
         return found
 
