@@ -77,9 +77,14 @@ def _length(vector: ca.SX) -> ca.SX:
 
 
 def _speed(model: EquationsOfMotion, contact: Contact, discrete: dict[str, ca.SX], slack: ca.SX) -> ca.SX:
-    """The speed in the direction that the contact had at the last event."""
+    """The speed in the direction that the contact had at the last event, d; in space d·v − |v|/2.
+
+    That vanishes where sliding ends, and where its direction has turned by 60°, which asks for a new d: forces jump
+    where it has turned by 90° (`direction`), and no step that leads beyond the event shall see that.
+    """
     velocity = -model.graph.value("nonholonomic")[list(contact.stick)]
     slips = ca.vertcat(*(discrete[name] for name in contact.slips))
     if contact.dim == 2:
         return velocity * slips + slack
-    return ca.dot(velocity + slips, slips) / ca.sqrt(ca.sumsqr(slips) + TINY)
+    moved = velocity + slips
+    return ca.dot(moved, slips) / ca.sqrt(ca.sumsqr(slips) + TINY) - 0.5 * _length(moved)

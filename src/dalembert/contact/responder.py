@@ -59,7 +59,7 @@ class Happened:
     closing: set[int] = field(default_factory=set)
     opening: set[int] = field(default_factory=set)
     slipping: set[int] = field(default_factory=set)
-    stopping: set[int] = field(default_factory=set)
+    stopping: set[int] = field(default_factory=set)  # in space: or turning
 
 
 class Contacts:
@@ -242,7 +242,9 @@ class Contacts:
         slides: dict[int, np.ndarray] = {}
         for i, velocity in sliding(space, t, vectors, theta).items():
             speed = np.linalg.norm(velocity)
-            if i in stays and self.friction[i] > 0 and speed > scales.noise and i not in happened.stopping:
+            # in space the event may be that its direction has turned, at any speed
+            stops = i in happened.stopping and space.contacts[i].dim == 2
+            if i in stays and self.friction[i] > 0 and speed > scales.noise and not stops:
                 slides[i] = velocity / speed
         trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=slides)
         trial_discrete = self._with(state.discrete, mode_values(space, trial, scales.speed))

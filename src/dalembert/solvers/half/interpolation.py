@@ -19,7 +19,7 @@ import numpy as np
 
 from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import mat, vec
-from dalembert.solvers.half.core import FINE, STOPPED, complete, evaluate_matrices, load_and_factor
+from dalembert.solvers.half.core import FINE, STOPPED, complete, evaluate_matrices, factor_point
 from dalembert.solvers.phases import Phase, enter
 
 N_COEFFICIENTS = 6
@@ -124,7 +124,7 @@ def evaluate_inner(state, ports, la):
     matrices = vec(state.inner_matrices, state.n_M + state.n_C + state.n_m)
     outcome = evaluate_matrices(state, ports, t, inner, matrices)
     if outcome == FINE:
-        outcome = load_and_factor(state, la, matrices)
+        outcome = factor_point(state, ports, la, t, inner, matrices)
     if outcome == FINE:
         outcome = complete(state, ports, la, t, inner, vec(state.inner_dot, n), rates)
     return outcome

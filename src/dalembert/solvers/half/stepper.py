@@ -34,16 +34,23 @@ STATES: Slot[Memory] = Slot("records of half-explicit methods", most=8)
 SADDLES: Slot[Memory] = Slot("saddle-point systems", most=8)
 
 
-def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool) -> SaddlePattern:
-    """The pattern of the saddle-point systems; `symmetric`: U = G, otherwise U is G at another point."""
+def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool, friction: bool = False) -> SaddlePattern:
+    """The pattern of the saddle-point systems; `symmetric`: U = G, otherwise U is G at another point.
+
+    `friction`: behind the entries of G stand those of −Fᵀ in U, if there are any.
+    """
     form = compiled.form
     symmetric = symmetric or not form.constraint_names
+    force = None if symmetric else compiled.constraint_pattern
+    if friction and form.has_friction:
+        (rows, columns), (of, by) = compiled.constraint_pattern, compiled.friction_pattern
+        force = np.concatenate([rows, by]), np.concatenate([columns, of])
     return SaddlePattern(
         n_v=form.mass.shape[0],
         n_lam=len(form.constraint_names),
         mass=compiled.mass_pattern,
         constraint=compiled.constraint_pattern,
-        force=None if symmetric else compiled.constraint_pattern,
+        force=force,
         velocity_names=form.model.names("v"),
         constraint_names=form.constraint_names,
         mass_values=constant_nonzeros(form.mass),
