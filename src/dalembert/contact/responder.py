@@ -155,6 +155,8 @@ class Contacts:
             name = self.space.contacts[int(np.argmin(np.isfinite(gaps)))].name
             raise ContactError(f"the gap of contact '{name}' is not finite at t = {t:.9g}", name)
         allowed = self.tolerances.tightest[1] + 1e3 * scales.gap + scales.noise * 1e-3
+        if not len(gaps):
+            return
         deepest = min(range(len(gaps)), key=lambda i: gaps[i] if modes[i] == OPEN else np.inf)
         if occasion and modes[deepest] == OPEN and gaps[deepest] < -allowed:
             name = self.space.contacts[deepest].name
@@ -239,6 +241,7 @@ class Contacts:
                 most = scales.speed if modes[i] == OPEN else scales.noise
                 if i not in rebounds and speed <= most:
                     stays.append(i)
+        stays += [contact.number for contact in space.contacts if contact.dry]
         slides: dict[int, np.ndarray] = {}
         for i, velocity in sliding(space, t, vectors, theta).items():
             speed = np.linalg.norm(velocity)

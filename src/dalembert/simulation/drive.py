@@ -30,7 +30,7 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
 
 def _drive(task: Task, clock: list[float] | None) -> Solution:
     contacts, start = None, None
-    if task.model.mechanical and task.model.contacts and not task.options.treats_contacts:
+    if task.model.has_contacts and not task.options.treats_contacts:
         contacts, start, initial = closed_contacts(task)
         task.events = [*task.events, *(own.event for own in contacts.events)]
     else:

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from dalembert.compile.ports import Port
 
 
+#: of the interval: the longest steps where there are contacts
+OF_INTERVAL = 0.02
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """What is integrated with what."""
@@ -73,7 +77,7 @@ class Segment:
         kept = {kind: vectors[kind] for kind in self.model.continuous_kinds if kind in vectors}
         if self.model.mechanical:
             model = self.model
-            if model.contacts:  # what they do to velocities is for them to say
+            if model.has_contacts:  # what they do to velocities is for them to say
                 model = restricted(model, model.bilateral)
             moved = across_kink(model, before, after, kept)
             kept = {kind: moved[kind] for kind in kept}
@@ -150,13 +154,19 @@ class Segments:
         spec = RunSpec(
             model=model,
             tolerances=tolerances,
-            max_step=task.max_step,
+            max_step=self._max_step(),
             max_steps=task.max_steps,
             events=port,
             samples=self._samples,
             trace=task.trace,
         )
         return Segment(model, form, task.options.stepper(form, spec), port, active, places)
+
+    def _max_step(self) -> float:
+        """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""
+        if not self.model.has_contacts:
+            return self.task.max_step
+        return min(self.task.max_step, OF_INTERVAL * abs(self.task.t1 - self.task.t0))
 
     def switch(self, state: HybridState) -> Segment:
         """The segment for a state; counters go on in it."""
