@@ -20,6 +20,8 @@ from dalembert.regularize.newton import (
     null_space_names,
     products,
     rounding_seen,
+    silent_rows,
+    without,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 PATIENCE = 4
 #: redundant equations contradict each other if more than this fraction of their terms cannot be met
 CONTRADICTION = 1e-9
+#: a step that changes unknowns by less than this fraction of the largest
+STAGNANT = 1e-11
 #: unknowns of the problem
 PARTS = ("a", "w", "lam", "mu")
 #: where Newton's method begins if functions cannot be evaluated with zero for what was not given
@@ -127,7 +131,21 @@ class _Problem:
         residual, J = start.problems.acceleration(start.t, point, start.theta)
         residual = residual.ravel()
         self._must_be_finite(residual, J)
-        return residual, J
+        return self._without_silent(residual, J, z)
+
+    def _without_silent(self, residual: np.ndarray, J: Matrix, z: np.ndarray) -> tuple[np.ndarray, Matrix]:
+        """Constraints that are nothing but rounding beside the others neither say nor do anything: zeros in their rows,
+        and in the columns of their multipliers."""
+        first = self.cuts[1]
+        if first == len(z):
+            return residual, J
+        silent, mute = np.zeros((2, len(z)), bool)
+        silent[first:], mute[first:] = silent_rows(J[first:]), silent_rows(J[:, first:].T)
+        if not silent.any():
+            return residual, J
+        size = max(np.abs(residual[first:]).max(), products(J[first:], z).max())
+        residual = np.where(silent & (np.abs(residual) <= CONTRADICTION * size), 0.0, residual)
+        return residual, without(without(J, silent).T, silent & mute).T
 
     def solve(self, z: np.ndarray) -> tuple[np.ndarray, bool]:
         """Newton's method: the solution, and whether it is unique."""
@@ -143,7 +161,8 @@ class _Problem:
             # no equation determines its unknowns better than rounding of its terms allows: eps × condition
             lost = np.abs(step) <= roundings * UNIT * square.spread(products(J, z))
             z = z + step
-            if lost.all():
+            # where equations are redundant, what is left of them beside each other is rounding as well
+            if lost.all() or (not unique and iteration >= PATIENCE and self._stagnates(step, z, square.columns)):
                 break
             residual, J = self(z)
             if iteration >= PATIENCE and unique:
@@ -157,6 +176,10 @@ class _Problem:
                 "give better start values w0=, lam0="
             )
         return z, unique
+
+    def _stagnates(self, step: np.ndarray, z: np.ndarray, columns: np.ndarray) -> bool:
+        """Whether a step changes nothing but the last digits, all unknowns counting alike."""
+        return bool(np.abs(step / columns).max() <= STAGNANT * np.abs(z / columns).max())
 
     def _must_not_contradict(self, unmet: np.ndarray, J: Matrix, z: np.ndarray, columns: np.ndarray) -> None:
         """What is left of linearized equations whose matrix is singular must be small beside their terms.

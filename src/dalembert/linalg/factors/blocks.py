@@ -9,8 +9,8 @@ Each gives, for A x = b, a particular solution and a basis K of the null space o
 
 Rows are usually equilibrated first, so that ranks do not depend on the units of the constraints. Where rows may be
 redundant, one that vanishes in passing must not be made as large as the others: what is left of it is rounding, which
-no other row implies, and it would turn the singular vectors round. So the SVD scales rows by the largest entry that they
-have had so far, and not beyond `LEAST` of the others.
+no other row implies, and it would turn the singular vectors round. So the SVD scales rows by the largest entry that
+they have had so far, and takes those that have always been small for `LEAST` of the largest.
 """
 
 import llvmlite.binding as llvm
@@ -56,7 +56,8 @@ def new_block(rows: int, columns: int) -> Memory:
     return Memory(
         BLOCK,
         dict(
-            A=np.zeros((rows, columns)), scale=np.ones(rows), seen=np.zeros(rows), row=np.arange(rows), column=np.arange(columns),
+            A=np.zeros((rows, columns)), scale=np.ones(rows), seen=np.zeros(rows), row=np.arange(rows),
+            column=np.arange(columns),
             Q=np.zeros((rows, rows)), V=np.zeros((columns, columns)), values=np.zeros(max(rows, 1)),
             K=np.zeros((columns, columns)), work=np.zeros(max(rows, columns, 1)), work3=np.zeros((max(rows, 1), 3)),
             svd_work=np.zeros(length),

@@ -11,7 +11,7 @@ takes as many equations as unknowns, `projected.py` and `partitioned.py` more.
     solve_stages(la, R, D)             three columns: σ = γ/h, and real and imaginary part of σ = (α + iβ)/h
     solve_real(la, R, out)             one vector, σ = γ/h
     correct(la, F, out) -> bool        correction of constraints alone at an accepted point; False if there is none
-    settle(la, F, x) -> bool           solve for the smallest multipliers, where F and the Jacobian in la.nonzeros belong
+    settle(la, F, x) -> bool           solve for the smallest multipliers where F and the Jacobian in la.nonzeros belong
                                        to; False if the decomposed one is too old for Newton's method to see them
 
 Step control follows Hairer and Wanner [1]_, with the predictive controller of Gustafsson.
