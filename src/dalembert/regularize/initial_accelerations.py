@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import DalembertError, FunctionFailed, InconsistentInitialValues, StepRefused
+from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.newton import (
     ITERATIONS,
     ROUNDINGS,
@@ -17,14 +18,17 @@ from dalembert.regularize.newton import (
     decompose,
     equilibrated,
     holds,
+    left_null_space,
     null_space_names,
     products,
     rounding_seen,
     silent_rows,
     without,
 )
+from dalembert.regularize.start_problems import start_problems
 
 if TYPE_CHECKING:
+    from dalembert.model import EquationsOfMotion
     from dalembert.model.functions import ModelFunction
     from dalembert.model.graph import Graph
     from dalembert.regularize.initial import StartOfMotion
@@ -33,6 +37,10 @@ if TYPE_CHECKING:
 PATIENCE = 4
 #: redundant equations contradict each other if more than this fraction of their terms cannot be met
 CONTRADICTION = 1e-9
+#: constraints that are named at most where they depend on each other
+NAMED = 4
+#: singular values of constraints below this fraction of the largest are those of redundant ones
+DEPENDENT = 1e-11
 #: a step that changes unknowns by less than this fraction of the largest
 STAGNANT = 1e-11
 #: unknowns of the problem
@@ -66,6 +74,22 @@ def solve_for_accelerations(start: StartOfMotion) -> bool:
         problem.keep(z)
         return unique
     raise problem.explained(first)
+
+
+def dependent_constraints(model: EquationsOfMotion, t: float, values: dict[str, np.ndarray]) -> str:
+    """Says which constraints depend on each other at a point, those that do most; "" if none do, or if there are too
+    many to look at."""
+    _, J = start_problems(model).velocity(t, values, model.theta(t))
+    if not (isinstance(J, np.ndarray) and J.size and np.isfinite(J).all()):
+        return ""
+    N = left_null_space(without(J, silent_rows(J)), DEPENDENT)
+    if not N.shape[1]:
+        return ""
+    names = [*equation_names("lam", model.names("lam")), *equation_names("mu", model.names("mu"))]
+    weight = np.abs(N).max(axis=1)
+    guilty = sorted(i for i in np.argsort(-weight, kind="stable")[:NAMED] if weight[i] > 0.1 * weight.max())
+    found = ", ".join(names[i] for i in guilty)
+    return f"{found} depend on each other" if len(guilty) > 1 else f"{found} restrains no velocity"
 
 
 def _contains(function: ModelFunction, kind: str, graph: Graph) -> bool:
