@@ -69,6 +69,9 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
         if damped is None:
             # some equations may be as exact as they can be, while others are not
             open_rows &= ~rounding_seen(function, z, residual, J)
+            if open_rows.any() and _are_dependent(A):
+                # rounding of their entries makes them contradict each other
+                open_rows &= np.abs(residual) > ROUNDINGS * UNIT * scale * np.abs(z).max(initial=0)
             if not open_rows.any():
                 return z
             damped = _damped_step(function, z, step, residual, scale, open_rows)
@@ -90,6 +93,11 @@ def holds(residual: np.ndarray, J: Matrix, z: np.ndarray, roundings: float = ROU
     """
     unit = roundings * UNIT
     return np.abs(residual) <= unit * products(J, np.abs(z) + unit * np.abs(z).max(initial=0))
+
+
+def _are_dependent(A: Matrix) -> bool:
+    """Whether rows of an equilibrated matrix depend on each other; not asked of sparse ones."""
+    return isinstance(A, np.ndarray) and np.linalg.matrix_rank(A, tol=RANK * np.linalg.norm(A, 2)) < len(A)
 
 
 def silent_rows(J: Matrix) -> np.ndarray:
