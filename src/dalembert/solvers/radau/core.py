@@ -11,8 +11,8 @@ takes as many equations as unknowns, `projected.py` and `partitioned.py` more.
     solve_stages(la, R, D)             three columns: σ = γ/h, and real and imaginary part of σ = (α + iβ)/h
     solve_real(la, R, out)             one vector, σ = γ/h
     correct(la, F, out) -> bool        correction of constraints alone at an accepted point; False if there is none
-    settle(la, F, x) -> bool           solve for the smallest multipliers where F and the Jacobian in la.nonzeros belong
-                                       to; False if the decomposed one is too old for Newton's method to see them
+    settle(la, F, x)                   solve for the smallest multipliers where F and the Jacobian in la.nonzeros belong
+                                       to; says whether the decomposed one was good enough (`redundant.py`)
 
 Step control follows Hairer and Wanner [1]_, with the predictive controller of Gustafsson.
 
@@ -35,13 +35,11 @@ from dalembert.solvers.radau.control import after_failure, choose_next_step, con
 from dalembert.solvers.radau.error_estimate import estimate_error
 from dalembert.solvers.radau.newton import (
     choose_matrix_point,
-    decompose_jacobian,
-    evaluate_jacobian,
     new_factors,
     new_jacobian,
     newton,
-    note_failure,
 )
+from dalembert.solvers.radau.redundant import settle_multipliers
 from dalembert.solvers.radau.stages import predict_stages, set_polynomial, set_stage
 from dalembert.solvers.radau.state import N_COEFFICIENTS, STATE, algebra_at, set_scale
 from dalembert.solvers.records import i8
@@ -62,8 +60,6 @@ SMALLEST_PART = 0.1
 OLD_CONTRACTION = 0.2
 #: if more than this is left, the old Jacobian is too old
 TOO_LITTLE = 0.5
-#: a step in which redundant constraints turn too far is shortened by this factor
-TURNED_SHRINK = 0.5
 
 
 @device
@@ -112,37 +108,6 @@ def correct_constraints(la, ports, state, control, fresh):
         if fresh == 1 or OLD_CONTRACTION * left <= control.corrected:
             return fresh
     return fresh
-
-
-@device
-def settle_multipliers(la, ports, state):
-    """Of multipliers that redundant constraints leave undetermined find the smallest, at all stages.
-
-    Newton's method changes them by the smallest increments, so what the prediction brings along would stay, and grow
-    from step to step. And of redundant constraints it takes as many combinations as are independent, those of the
-    Jacobian that it has. Where constraints turn, these see less and less of what they say; where they are blind to one,
-    it would not be kept: SLOW, which asks for a shorter step.
-
-    Leaves the Jacobian of the end of the step decomposed. Returns an outcome.
-    """
-    n = state.n
-    x, Z, stage, F = vec(state.x, n), mat(state.Z, n, 3), vec(state.stage, 2 * n), mat(state.F, 3, state.m)
-    state.jacobian_is_here = 0
-    for k in range(3):
-        t = set_stage(state, k)
-        outcome = i8(evaluate(ports.residual, ports, t, stage, F[0]))
-        add(state, Count.RHS, 1)
-        if outcome == FINE:
-            outcome = i8(evaluate_jacobian(la, ports, state, t))
-        if outcome != FINE:
-            return outcome
-        if call3(la.settle, la.own, state.F, state.stage) == 0:
-            note_failure(state, abs(state.h))
-            state.h *= TURNED_SHRINK
-            return i8(Outcome.SLOW)
-        for i in range(n):
-            Z[i, k] = stage[i] - x[i]
-    return i8(decompose_jacobian(la, state))
 
 
 @device
@@ -212,7 +177,8 @@ def radau(algebra, ports, states, control, buffer, scan):
         corrected = False
         if outcome == FINE and state.redundant == 1 and la.settle != 0:
             correct_constraints(la, ports, state, control, fresh)  # redundant is what is so on the constraints
-            outcome = settle_multipliers(la, ports, state)
+            outcome, allowed = settle_multipliers(la, ports, state)
+            h_new = np.sign(state.h) * min(abs(h_new), allowed)
             if outcome == FINE:
                 correct_constraints(la, ports, state, control, 1)
             corrected = True

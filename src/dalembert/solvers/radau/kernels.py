@@ -72,6 +72,6 @@ def _kernels(algebra: ModuleType) -> dict[str, Any]:
     @named(i8(u8, u8, u8), "settle")
     def settle_kernel(la, F, x):
         own = at(la)
-        return 1 if settle(own, vec(F, own.n_rows), vec(x, own.n)) else 0
+        return settle(own, vec(F, own.n_rows), vec(x, own.n))
 
     return {**kernels, "settle": settle_kernel}

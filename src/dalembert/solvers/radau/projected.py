@@ -41,12 +41,15 @@ from dalembert.solvers.radau.constraints import (
     scatter,
     set_row_factor,
 )
+from dalembert.solvers.radau.redundant import BLIND, SEEN, TURNED
 from dalembert.solvers.radau.selectors import ADAPTIVE, EVERY, IMAGE, choose_selectors, select
 from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 from dalembert.solvers.status import Count
 
 #: combinations of redundant equations that see less than this part of one of them are too old
 ENOUGH = 0.7
+#: those that see more than this are as good as new: multipliers change with the motion, and not with the dependence
+NEARLY_ALL = 0.99999
 
 TRIPLETS = ("f4", "jd", "ed")
 ALGEBRA = layout(
@@ -391,16 +394,17 @@ def settle(la, F, x):
     same constraint forces the smallest are left. How many directions there are is known from the decomposition; a point
     that is not exactly on the constraints may hide it.
 
-    Returns False, and leaves x as it is, where the decomposed Jacobian is too old for Newton's method: it could not see
-    all of what the equations say here."""
+    Returns BLIND, and leaves x as it is, where the decomposed Jacobian is too old for Newton's method: it could not see
+    what an equation says here. Otherwise SEEN or TURNED."""
     own, block = last_of(la), block_at(la.spare)
     seen, here = vec(block_at(own.block).seen, own.n_rows), vec(block.seen, own.n_rows)
     for i in range(own.n_rows):
         here[i] = seen[i]
     scatter(la, own.a, own.n_a, block)
     factor_constraint(la, block)
-    if seen_part(block_at(own.block), block, block_at(la.insight), own.rank) < ENOUGH:
-        return False
+    part_seen = seen_part(block_at(own.block), block, block_at(la.insight), own.rank)
+    if part_seen < ENOUGH:
+        return BLIND
     V, unknowns = mat(block.V, own.n_unknowns, own.n_unknowns), ivec(own.unknowns, own.n_unknowns)
     rhs, rows, part = vec(own.rhs, own.n_rows), ivec(own.rows, own.n_rows), vec(la.part, la.n_part)
     for i in range(own.n_rows):
@@ -415,7 +419,7 @@ def settle(la, F, x):
             along += V[k, j] * x[unknowns[j]]
         for j in range(own.n_unknowns):
             x[unknowns[j]] -= along * V[k, j]
-    return True
+    return SEEN if part_seen > NEARLY_ALL else TURNED
 
 
 @device
