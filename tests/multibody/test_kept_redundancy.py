@@ -31,9 +31,7 @@ class Smallest:
         M, f, G, gamma = (part.full() for part in self._parts(p, v))
         f, gamma = f.ravel(), gamma.ravel()
         U, S, _ = np.linalg.svd(G)
-        U = U[
-            :, : int((S > 1e-4 * S[0]).sum())
-        ]  # far apart: what is left beside the constraints is below the tolerance
+        U = U[:, : int((1e-4 * S[0] < S).sum())]  # beside the constraints no row depends on others exactly
         by_force = np.linalg.solve(M, np.column_stack([f, G.T]))
         A, b = U.T @ G @ by_force[:, 1:] @ U, U.T @ (G @ by_force[:, 0] + gamma)
         lam = U @ np.linalg.solve(A, b)
