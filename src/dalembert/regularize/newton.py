@@ -69,9 +69,9 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
         if damped is None:
             # some equations may be as exact as they can be, while others are not
             open_rows &= ~rounding_seen(function, z, residual, J)
-            if open_rows.any() and _are_dependent(A):
-                # rounding of their entries makes them contradict each other
-                open_rows &= np.abs(residual) > ROUNDINGS * UNIT * scale * np.abs(z).max(initial=0)
+            if open_rows.any():  # rounding of their entries makes dependent ones contradict each other
+                rounding = ROUNDINGS * UNIT * scale * np.abs(z).max(initial=0)
+                open_rows &= ~(_dependent(A) & (np.abs(residual) <= rounding))
             if not open_rows.any():
                 return z
             damped = _damped_step(function, z, step, residual, scale, open_rows)
@@ -95,9 +95,15 @@ def holds(residual: np.ndarray, J: Matrix, z: np.ndarray, roundings: float = ROU
     return np.abs(residual) <= unit * products(J, np.abs(z) + unit * np.abs(z).max(initial=0))
 
 
-def _are_dependent(A: Matrix) -> bool:
-    """Whether rows of an equilibrated matrix depend on each other; not asked of sparse ones."""
-    return isinstance(A, np.ndarray) and np.linalg.matrix_rank(A, tol=RANK * np.linalg.norm(A, 2)) < len(A)
+def _dependent(A: Matrix) -> np.ndarray:
+    """Mask of the rows of an equilibrated matrix that are not zero, if some of these depend on others; sparse ones are
+    not looked at."""
+    rows = row_sizes(A) > 0
+    if isinstance(A, np.ndarray) and rows.any():
+        B = A[rows]
+        if np.linalg.matrix_rank(B, tol=RANK * np.linalg.norm(B, 2)) < len(B):
+            return rows
+    return np.zeros(A.shape[0], bool)
 
 
 def silent_rows(J: Matrix) -> np.ndarray:
