@@ -30,6 +30,8 @@ from dalembert.solvers.shell import NEARLY_THERE
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
+#: of the polynomials of contact forces, whose zeros are events: tolerances that they may be off by
+MULTIPLIER_LIMIT = 10.0
 STATES: Slot[Memory] = Slot("records of half-explicit methods", most=8)
 SADDLES: Slot[Memory] = Slot("saddle-point systems", most=8)
 
@@ -89,7 +91,8 @@ class HalfStepper(KernelStepper):
         saddle.set(own=saddle.address)
         state.set(
             saddle=saddle.address, symmetric=int(saddle.pattern.symmetric), max_step=spec.max_step,
-            max_steps=spec.max_steps, **options.settings(),
+            max_steps=spec.max_steps, multiplier_limit=MULTIPLIER_LIMIT if spec.model.contacts else 0.0,
+            **options.settings(),
         )  # fmt: skip
         state.rtol[:], state.atol[:] = spec.tolerances.rtol, spec.tolerances.atol
 
