@@ -203,7 +203,7 @@ def set_multipliers(state, inner):
 
 @device
 def missed_by_multipliers(state, count):
-    """By how many tolerances their polynomial through `count` nodes may be off: what the next term of Newton's form
+    """How far their polynomial through `count` nodes may be off, 1 being the limit: what the next term of Newton's form
     would be, if terms decrease as the last two do."""
     n_m, n_d = state.n_m, state.n_d
     node, s = mat(state.node, NODES, n_m), vec(state.node_s, NODES)
@@ -220,7 +220,8 @@ def missed_by_multipliers(state, count):
     missed = 0.0
     for i in range(n_m):
         k = n_d + i
-        weight = atol[k] + rtol[k] * max(abs(x[k]), abs(new[k]))
+        size = max(abs(x[k]), abs(new[k]))
+        weight = max(10.0 * (atol[k] + rtol[k] * size), state.multiplier_limit * size)
         term, one_before = last * abs(node[count - 1, i]), before * abs(node[count - 2, i])
         missed = max(missed, term * min(1.0, term / one_before if one_before > 0.0 else 1.0) / weight)
     return missed

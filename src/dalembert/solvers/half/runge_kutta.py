@@ -89,7 +89,7 @@ def finish_step(state, ports, la, buffer, scan, h_new, missed):
     nodes = set_multipliers(state, inner)
     if state.multiplier_limit > 0.0 and nodes > 2:
         # what is held changes no velocity, however its multipliers move: no other estimate sees that
-        far = missed_by_multipliers(state, nodes) / state.multiplier_limit
+        far = missed_by_multipliers(state, nodes)
         least = SHORTEST * max(abs(state.t), abs(state.t_end))
         wanted = abs(state.h) * max(state.max_shrink, 0.9 * far ** (-1.0 / nodes)) if far > 0.0 else np.inf
         if far > 1.0 and core.may_shrink(state) and abs(state.h) > least:

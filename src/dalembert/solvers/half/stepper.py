@@ -31,8 +31,8 @@ from dalembert.solvers.shell import NEARLY_THERE
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
-#: of the polynomials of contact forces, whose zeros are events: tolerances that they may be off by
-MULTIPLIER_LIMIT = 10.0
+#: part of contact forces that their polynomials may miss: steps shall see how these move, as events depend on them
+MULTIPLIER_LIMIT = 1e-3
 STATES: Slot[Memory] = Slot("records of half-explicit methods", most=8)
 SADDLES: Slot[Memory] = Slot("saddle-point systems", most=8)
 
