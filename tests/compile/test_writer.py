@@ -9,7 +9,6 @@ import pytest
 from dalembert.compile.tape import compile_code
 from dalembert.compile.writer import Writer
 
-
 OPERATIONS = (
     lambda p, q, c: p + q, lambda p, q, c: p - q, lambda p, q, c: 0.5 * p * q, lambda p, q, c: c - abs(p),
     lambda p, q, c: 1.0 / (1.0 + p * p), lambda p, q, c: -p * c,

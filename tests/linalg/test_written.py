@@ -29,7 +29,7 @@ class Matrix:
         for i, j, value in zip(self.rows.tolist(), self.columns.tolist(), entries, strict=True):
             rows[i][j] = value
         factors, margins = factor(self.order, rows)
-        numbers = flat(factors.numbers())
+        numbers = factors.numbers()
         self.factors_port, self.n_margins = writer.port([*numbers, *margins]), len(margins)
         writer = Writer(len(numbers), n * parts)
         known, b = writer.arguments()

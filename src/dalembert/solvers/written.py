@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.kept import Slot
-from dalembert.linalg.factors.written import Complex, Factors, PivotOrder, factor, find_order, flat
+from dalembert.linalg.factors.written import Complex, Factors, PivotOrder, factor, find_order
 
 if TYPE_CHECKING:
     from dalembert.compile.ports import Port
@@ -56,10 +56,29 @@ def pivot_order(compiled: CompiledSystem, most: int) -> PivotOrder | None:
     return compiled.system.kept.get(ORDERS, most, make)
 
 
+def constants(compiled: CompiledSystem) -> list[float | None]:
+    """Of the nonzeros of J and E those that are numbers in the graph.
+
+    Where both have an entry, a Jacobian by differences divides it between them as it likes.
+    """
+    from dalembert.compile.system import nonzeros
+
+    system, patterns = compiled.system, (compiled.jacobian_pattern, compiled.leading_pattern)
+    of_J, of_E = nonzeros(system.jacobian).elements(), nonzeros(system.leading).elements()
+    pairs = [list(zip(rows.tolist(), columns.tolist(), strict=True)) for rows, columns in patterns]
+    shared = set(pairs[0]) & set(pairs[1])
+    return [
+        float(value) if value.is_constant() and place not in shared else None
+        for values, places in ((of_J, pairs[0]), (of_E, pairs[1]))
+        for value, place in zip(values, places, strict=True)
+    ]
+
+
 def matrix_rows(compiled: CompiledSystem, nonzeros: list[Any], sigma: Any) -> list[dict[int, Any]]:
     """Rows of σ E − J from the nonzeros of J and E."""
     (j_row, j_column), (e_row, e_column) = compiled.jacobian_pattern, compiled.leading_pattern
     rows: list[dict[int, Any]] = [{} for _ in range(compiled.system.n)]
+    nonzeros = [value if known is None else known for value, known in zip(nonzeros, constants(compiled), strict=True)]
     for i, j, value in zip(j_row.tolist(), j_column.tolist(), nonzeros, strict=False):
         rows[i][j] = Complex(-value, 0.0) if isinstance(sigma, Complex) else -value
     for i, j, value in zip(e_row.tolist(), e_column.tolist(), nonzeros[len(j_row) :], strict=True):
@@ -86,10 +105,11 @@ def pair_ports(compiled: CompiledSystem, order: PivotOrder) -> tuple[Port, Port,
     nonzeros, (gamma, alpha, beta) = writer.arguments()
     real, margins = factor(order, matrix_rows(compiled, nonzeros, gamma))
     both, others = factor(order, matrix_rows(compiled, nonzeros, Complex(alpha, beta)))
-    numbers = [*flat(real.numbers()), *flat(both.numbers())]
+    numbers = [*real.numbers(), *both.numbers()]
     factors = writer.port([*numbers, *margins, *others])
     writer = Writer(len(numbers), 3 * n)
-    known, r = writer.arguments()
+    given, r = writer.arguments()
+    known = iter(given)
     x = real.read(known).solve(r[0::3])
     z = both.read(known).solve([Complex(a, b) for a, b in zip(r[1::3], r[2::3], strict=True)])
     stages = writer.port([value for a, b in zip(x, z, strict=True) for value in (a, b.re, b.im)])

@@ -5,19 +5,20 @@ their column in any of some sample matrices. It stays, whatever the values are. 
 must be positive: that rows have not grown by more than `GROWTH`, and that no pivot has lost more digits than `LOST`
 allows. Where one is not, somebody else has to factor the matrix, with pivots of its own.
 
-Numbers are those of a `compile.writer` or expressions of CasADi, and pairs of them: `Complex`.
+Numbers are those of a `compile.writer` or expressions of CasADi, and pairs of them: `Complex`. What is known beforehand
+is a float, and costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 #: pivots are not smaller than this fraction of their column in any sample, if there are such
-THRESHOLD = 1e-2
+THRESHOLD = 1e-3
 #: sum of |L| |U| in a row, at most, by that of the matrix: errors of the factors are this many rounding units
 GROWTH = 1e6
 #: pivots below this fraction of what they were computed from have lost too many digits
@@ -50,6 +51,8 @@ def reciprocal(number: Any, one: Any = 1.0) -> Any:
     """1 / number. Of CasADi's expressions `one` is a symbol for 1: it would turn x · (1/d) into x/d, and divisions are
     what takes longest."""
     if isinstance(number, Complex):
+        if is_zero(number.im):
+            return Complex(one / number.re, 0.0)
         over = one / (number.re * number.re + number.im * number.im)
         return Complex(number.re * over, -number.im * over)
     return one / number
@@ -66,6 +69,20 @@ def flat(numbers: Iterable[Any]) -> list[Any]:
     for number in numbers:
         out += [number.re, number.im] if isinstance(number, Complex) else [number]
     return out
+
+
+def replaced(number: Any, symbols: Iterator[Any]) -> Any:
+    """The next symbol, or two, in place of what is not known beforehand."""
+    if isinstance(number, Complex):
+        return Complex(replaced(number.re, symbols), replaced(number.im, symbols))
+    return number if isinstance(number, float) else next(symbols)
+
+
+def is_zero(number: Any) -> bool:
+    """Whether it is known to be zero."""
+    if isinstance(number, Complex):
+        return is_zero(number.re) and is_zero(number.im)
+    return isinstance(number, float) and number == 0.0
 
 
 @dataclass(frozen=True)
@@ -136,22 +153,19 @@ class Factors:
     inverse: tuple[Any, ...]  # in the order of the pivots
 
     def numbers(self) -> list[Any]:
-        """All of them, in one list."""
-        return [*(v for *_, v in self.lower), *(v for *_, v in self.upper), *self.inverse]
+        """What has to be computed, as real numbers in one list."""
+        every = (*(v for *_, v in self.lower), *(v for *_, v in self.upper), *self.inverse)
+        return [number for number in flat(every) if not isinstance(number, float)]
 
-    def read(self, symbols: list[Any]) -> Factors:
-        """The same with the first of these symbols in place of the expressions in `numbers`; they leave the list."""
-        if self.inverse and isinstance(self.inverse[0], Complex):
-            count = 2 * len(self.numbers())
-            values: list[Any] = [Complex(*pair) for pair in zip(symbols[0:count:2], symbols[1:count:2], strict=True)]
-        else:
-            count = len(self.numbers())
-            values = symbols[:count]
-        del symbols[:count]
-        n_l, n_u = len(self.lower), len(self.upper)
-        lower = tuple((i, at, v) for (i, at, _), v in zip(self.lower, values[:n_l], strict=True))
-        upper = tuple((at, j, v) for (at, j, _), v in zip(self.upper, values[n_l : n_l + n_u], strict=True))
-        return Factors(self.order, lower, upper, tuple(values[n_l + n_u :]))
+    def read(self, symbols: Iterable[Any]) -> Factors:
+        """The same with these in place of `numbers`; of an iterator the next ones."""
+        known = iter(symbols)
+        return Factors(
+            self.order,
+            tuple((i, at, replaced(value, known)) for i, at, value in self.lower),
+            tuple((at, j, replaced(value, known)) for at, j, value in self.upper),
+            tuple(replaced(value, known) for value in self.inverse),
+        )
 
     def solve(self, b: Sequence[Any]) -> list[Any]:
         """The solution, by columns, for a right-hand side by rows. Zeros in it may be None, and are so in it."""
@@ -195,7 +209,7 @@ def factor(order: PivotOrder, rows: Sequence[dict[int, Any]], one: Any = 1.0) ->
         left_rows.discard(at)
         left_columns.discard(pivot)
         right = [j for j in row if j in left_columns]
-        upper += [(at, j, row[j]) for j in right]
+        upper += [(at, j, row[j]) for j in right if not is_zero(row[j])]
         of_upper = size(d)
         for j in right:
             of_upper = of_upper + size(row[j])
@@ -205,12 +219,17 @@ def factor(order: PivotOrder, rows: Sequence[dict[int, Any]], one: Any = 1.0) ->
             margins.append(size(d) - LOST * terms[at])
         for i in sorted(i for i in left_rows if pivot in rows[i]):
             value = rows[i][pivot] * over
+            if is_zero(value):
+                continue
             lower.append((i, at, value))
             grown[i] = grown[i] + size(value) * of_upper
             for j in right:
                 change = row[j] * value
+                if is_zero(change):
+                    continue
                 if j == pivot_of[i]:
                     before = size(rows[i][j]) if j in rows[i] else 0.0
                     terms[i] = terms.get(i, before) + size(change)
                 rows[i][j] = rows[i][j] - change if j in rows[i] else -change
-    return Factors(order, tuple(lower), tuple(upper), tuple(inverse)), margins
+    uncertain = [margin for margin in margins if not isinstance(margin, float) or margin <= 0.0]
+    return Factors(order, tuple(lower), tuple(upper), tuple(inverse)), uncertain
