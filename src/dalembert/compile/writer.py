@@ -21,6 +21,9 @@ from dalembert.compile.tape import compile_from
 _ADD, _SUB, _MUL, _NEG, _ABS, _INV, _DIV = (
     getattr(casadi, f"OP_{name}") for name in ("ADD", "SUB", "MUL", "NEG", "FABS", "INV", "DIV")
 )
+#: instructions up to which the better code generator, which takes a second for them, is worth its while: factors have a
+#: number for each operation, and code half as long fits into the processor's cache
+THOROUGH = 10_000
 _INPUT, _OUTPUT, _CONST = casadi.OP_INPUT, casadi.OP_OUTPUT, casadi.OP_CONST
 
 
@@ -145,6 +148,7 @@ class Writer:
 
     def port(self, out: Sequence[Number | float]) -> Port:
         """Machine code of two vectors for these results."""
-        code = compile_from(self.tape(out))
+        tape = self.tape(out)
+        code = compile_from(tape, level=1 if len(tape.instructions) <= THOROUGH else None)
         n_x, n_theta = self._lengths
         return Port(code.address, n_x=n_x, n_theta=n_theta, n_out=len(out), backend="llvm", keep=code)
