@@ -104,8 +104,8 @@ def find_order(
     Examples
     --------
     >>> arrow = np.array([0, 0, 0, 1, 2, 1, 2]), np.array([0, 1, 2, 0, 0, 1, 2])
-    >>> find_order(*arrow, 3, [np.array([4.0, 1, 1, 1, 1, 4, 4])], 100).pairs      # the full row last
-    ((1, 1), (2, 2), (0, 0))
+    >>> find_order(*arrow, 3, [np.array([4.0, 1, 1, 1, 1, 4, 4])], 100).operations      # 8 with the full row first
+    4
     """
     pattern = np.zeros((n, n), bool)
     pattern[rows, columns] = True
