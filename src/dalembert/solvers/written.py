@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dalembert.compile.system import CompiledSystem
 
 ORDERS: Slot[PivotOrder | None] = Slot("orders of pivots of iteration matrices", most=2)
+#: multiplications for each nonzero, at least, in all that was seen
+LEAST = 1.5
 #: the values of σ for which samples are taken
 SIGMAS = (1.0, 1e2, 1e4, 1e6)
 
@@ -44,6 +46,8 @@ def pivot_order(compiled: CompiledSystem, most: int) -> PivotOrder | None:
 
     def make() -> PivotOrder | None:
         (j_row, j_column), (e_row, e_column) = compiled.jacobian_pattern, compiled.leading_pattern
+        if LEAST * (len(j_row) + len(e_row)) > most:  # seen at once: the search takes a while in large systems
+            return None
         matrices = [
             np.concatenate([-values[: len(j_row)], sigma * values[len(j_row) :]])
             for values, sigma in zip(samples(compiled), SIGMAS, strict=False)

@@ -115,12 +115,18 @@ def find_order(
     for axis in (2, 1):
         largest = np.abs(A).max(axis=axis, keepdims=True, initial=0.0)
         A /= np.where(largest > 0, largest, 1.0)
+    share = np.zeros((n, n))  # of entries in the largest one of their column, where it is smallest
+
+    def look_at(columns: np.ndarray) -> None:
+        values = np.abs(A[:, :, columns])
+        largest = values.max(axis=1, keepdims=True)
+        values /= np.where(largest > 0, largest, 1.0)
+        share[:, columns] = np.where(pattern[:, columns], values.min(axis=0), 0.0)
+
+    look_at(np.arange(n))
     pairs: list[tuple[int, int]] = []
     operations = kept = 0
     for _ in range(n):
-        values = np.abs(A)
-        largest = values.max(axis=1, keepdims=True)
-        share = np.where(pattern, (values / np.where(largest > 0, largest, 1.0)).min(axis=0), 0.0)
         best = float(share.max(initial=0.0))
         if not best > 0.0:
             return None
@@ -134,11 +140,12 @@ def find_order(
         if operations > most:
             return None
         factors = A[:, below, j] / A[:, i, j][:, None]
-        block = np.ix_(np.arange(len(samples)), below, right)
-        A[block] -= factors[:, :, None] * A[:, i, right][:, None, :]
+        A[np.ix_(np.arange(len(samples)), below, right)] -= factors[:, :, None] * A[:, i, right][:, None, :]
         pattern[np.ix_(below, right)] = True
         pattern[i], pattern[:, j] = False, False
         A[:, i], A[:, :, j] = 0.0, 0.0
+        share[i], share[:, j] = 0.0, 0.0
+        look_at(right)
         pairs.append((int(i), int(j)))
     return PivotOrder(tuple(pairs), operations, kept)
 
