@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ORDERS: Slot[PivotOrder | None] = Slot("orders of pivots of iteration matrices", most=2)
 #: multiplications for each nonzero, at least, in all that was seen
-LEAST = 1.5
+LEAST = 1.0
 #: the values of σ for which samples are taken
 SIGMAS = (1.0, 1e2, 1e4, 1e6)
 
