@@ -91,13 +91,13 @@ def equations(
         check_conservative(system)
     own = own_bodies(system, coordinates, absolute)
     # matrices of absolute coordinates are sparse: nothing grows but linearly; friction of contacts stands in graphs
-    kernels = own is not None and suits_kernels(system) and not system.contacts
+    kernels = own is not None and suits_kernels(system) and not (system.contacts or system.brakes)
     parts = expressions(system, own, kernels=kernels)
     large = parts.kernels
-    if formalism == "explicit" and system.contacts:
+    if formalism == "explicit" and (system.contacts or system.brakes):
         raise OptionError(
-            f"formalism='explicit' is for systems without contacts, and this one has '{system.contacts[0].name}'; take "
-            "formalism='residual'"
+            "formalism='explicit' is for systems without contacts and dry friction, and this one has "
+            f"'{(*system.contacts, *system.brakes)[0].name}'; take formalism='residual'"
         )
     if formalism == "explicit" and parts.rows:
         raise OptionError(
