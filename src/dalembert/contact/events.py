@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import casadi as ca
 
+from dalembert.contact.edges import event_of
 from dalembert.model import EquationsOfMotion
 from dalembert.model.contacts import CLOSED, OPEN, SLACKS, SLIDING, TINY, Contact, friction_of, normal_force
 from dalembert.model.event import Event
@@ -30,6 +31,7 @@ class Change(StrEnum):
     OPENS = "opens"
     SLIPS = "begins to slide"
     STOPS = "ends to slide"
+    CROSSES = "passes an edge"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class ContactEvent:
     contact: int
     change: Change
     event: Event
+    edge: int = -1
 
 
 def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
@@ -66,6 +69,15 @@ def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
         for change, function in functions.items():
             name = f"contact '{contact.name}' {change}"
             events.append(ContactEvent(contact.number, change, _event(function, name)))
+    return events + _edge_events(model, discrete)
+
+
+def _edge_events(model: EquationsOfMotion, discrete: dict[str, ca.SX]) -> list[ContactEvent]:
+    events = []
+    for edge in model.edges:
+        function = event_of(edge, model.graph.value("edges")[edge.number], discrete)
+        name = f"contact '{model.contacts[edge.contacts[0]].name}' {Change.CROSSES}"
+        events.append(ContactEvent(edge.contacts[0], Change.CROSSES, _event(function, name), edge.number))
     return events
 
 

@@ -124,6 +124,15 @@ class ContactSpace:
         z, answer = found[:, 0], found[:, 1:]
         return Accelerations(-(C @ answer), -(residual[first + rows] + C @ z))
 
+    def motion(self, t: float, vectors: Vectors, theta: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """v' with the given rows of contacts in force; θ has the forces of others."""
+        n = self.n
+        zero = {**vectors, "a": np.zeros(n["v"]), "lam": np.zeros(n["lam"]), "mu": np.zeros(n["mu"])}
+        residual, J = start_problems(self.model).acceleration(t, zero, theta)
+        first = n["v"] + n["w"]
+        inside = np.concatenate([np.arange(first), first + self.others, first + np.asarray(rows, int)])
+        return _solved(_dense(J)[np.ix_(inside, inside)], -residual.ravel()[inside][:, None], t)[: n["v"], 0]
+
 
 def contact_space(model: EquationsOfMotion) -> ContactSpace:
     """That of a model and its variants, set up once."""

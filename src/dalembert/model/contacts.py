@@ -21,6 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.checks import NoNumber, real, shown
+from dalembert.model.edges import MOST, Edge, EdgeFinder
 from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction, describe
 from dalembert.model.namespace import explain_unknown
@@ -116,6 +117,9 @@ class Traced:
     sliding: tuple[ca.SX, ...]  # also of dry friction
     dry: tuple[Contact, ...] = ()
     bounds: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    edges: tuple[Edge, ...] = ()
+    switching: ca.SX | None = None  # functions of the edges
+    symbols: Mapping[str, ca.SX] = field(default_factory=dict)  # for their discrete variables, until there are any
 
     @property
     def every(self) -> tuple[Contact, ...]:
@@ -128,7 +132,17 @@ class Traced:
     def discrete(self) -> dict[str, float]:
         """Start values of the discrete variables."""
         names = [name for contact in self.every for name in contact.discrete]
-        return dict.fromkeys((*names, *SLACKS), 0.0)
+        return dict.fromkeys((*names, *SLACKS, *self.symbols), 0.0)
+
+    def in_symbols_of(self, discrete: Mapping[str, ca.SX]) -> Traced:
+        """The same with a model's symbols for the discrete variables of edges."""
+        if not self.edges:
+            return self
+        old = ca.vertcat(*self.symbols.values())
+        new = ca.vertcat(*(discrete[name] for name in self.symbols))
+        gaps, switching = (ca.substitute(column, old, new) for column in (self.gaps, self.switching))
+        sliding = tuple(ca.substitute(column, old, new) if column.numel() else column for column in self.sliding)
+        return replace(self, gaps=gaps, switching=switching, sliding=sliding)
 
 
 def trace_contacts(
@@ -249,6 +263,34 @@ def _bound(model: EquationsOfMotion, name: str, given: Any, faults: list[str]) -
         faults.append(f"{describe('dry_friction', given)}: the largest force of '{name}' must be one traceable number")
         return ca.SX(0)
     return function.sx
+
+
+def with_edges(model: EquationsOfMotion, traced: Traced, given: Any, faults: list[str]) -> Traced:
+    """Gaps and sliding velocities in smooth pieces, and the edges between them; `given` are those of the user."""
+    graph = model.graph
+    finder = EdgeFinder(ca.vertcat(graph.symbol["p"], graph.symbol.get("s", ca.SX(0, 1)), graph.time))
+    pieces = [finder.pieces(gap, i) for i, gap in enumerate(ca.vertsplit(traced.gaps))]
+    sliding = [finder.pieces(part, i) if part.numel() else part for i, part in enumerate(traced.sliding)]
+    if len(finder.edges) > MOST:
+        finder, pieces, sliding = EdgeFinder(ca.SX(0, 1)), ca.vertsplit(traced.gaps), traced.sliding
+    if given is not None:
+        function = model._trace("edges", given, faults)
+        if function is None:
+            return traced
+        where = describe("edges", given)
+        if not function.traced:
+            faults.append(f"{where}: switching functions must be traceable: {function.reason}")
+            return traced
+        for k, one in enumerate(ca.vertsplit(ca.densify(ca.vec(function.sx)))):
+            if not ca.depends_on(one, ca.vertcat(graph.symbol["p"], graph.symbol.get("s", ca.SX(0, 1)), graph.time)):
+                faults.append(f"{where}: function {k + 1} depends neither on positions nor on time: it has no roots")
+            finder.user(one, range(len(traced.contacts)))
+    if not finder.edges:
+        return traced
+    return replace(
+        traced, gaps=ca.vertcat(*pieces), sliding=tuple(sliding), edges=finder.edges, switching=finder.functions,
+        symbols=finder.symbols,
+    )  # fmt: skip
 
 
 def _names(given: Any, count: int, faults: list[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from dalembert.checks import shown
 from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
 from dalembert.model.base import Model, check_names, wrong_name
+from dalembert.model.collisions import Collisions
 from dalembert.model.contacts import (
     IMPACTS,
     NOTHING,
@@ -25,8 +26,10 @@ from dalembert.model.contacts import (
     contact_outputs,
     trace_contacts,
     trace_dry_friction,
+    with_edges,
     with_rows,
 )
+from dalembert.model.edges import Edge
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe
 from dalembert.model.native import ROLES, NativeFunction
 from dalembert.model.native_blocks import native_function
@@ -87,12 +90,17 @@ class EquationsOfMotion(Model):
     sliding : callable, optional
         For each contact its sliding velocity, linear in v: one number in the plane, a list of two in space, [] without
         friction.
+    edges : callable, optional
+        Functions of positions and time that are zero where the surfaces of contacts have edges. Those of np.maximum,
+        abs, np.where and the like in the gaps are found without it.
     impact : {"newton", "poisson", "sequential"}
         The law of impacts: Newton's (all contacts together), Poisson's, or Newton's for one contact after the other.
     dry_friction : mapping, optional
         Coulomb's friction with a given bound, as in joints: names to pairs of a sliding velocity (linear in v; two of
         them in space) and the largest force, ``{"brake": (lambda s: s.phi_dot, 2.0)}``. The force may be a number, the
         name of a parameter, or a function of positions, velocities and time.
+    collisions : Collisions, optional
+        Shapes of many bodies that collide with each other and with the ground; for `MoreauJean`.
     autonomous, constant_mass : bool, optional
         Promises for functions that cannot be traced; of all others `model.structure` knows it. A Python function for a
         diagonal mass returns a vector.
@@ -126,7 +134,9 @@ class EquationsOfMotion(Model):
     restart_mode = "trust"
     contacts: tuple[Contact, ...] = ()
     dry: tuple[Contact, ...] = ()  # elements of dry friction
+    edges: tuple[Edge, ...] = ()
     impact: str = "newton"
+    collisions: Collisions | None = None
 
     @forks_wait
     def __init__(
@@ -154,8 +164,10 @@ class EquationsOfMotion(Model):
         restitution: Any = None,
         friction: Any = None,
         sliding: Any = None,
+        edges: Any = None,
         impact: str = "newton",
         dry_friction: Mapping[str, Any] | None = None,
+        collisions: Collisions | None = None,
         lam: Sequence[str] | None = None,
         mu: Sequence[str] | None = None,
         velocity_constraints: Any = None,
@@ -190,13 +202,13 @@ class EquationsOfMotion(Model):
         self._set_vector("contact_points", contact_points, graph.size("s"), faults)
         self._set_vector("holonomic", holonomic, None, faults)
         self._set_vector("nonholonomic", nonholonomic, None, faults)
-        traced = self._trace_contacts(unilateral, contacts, restitution, friction, sliding, impact, faults)
+        traced = self._trace_contacts(unilateral, contacts, restitution, friction, sliding, edges, impact, faults)
         traced = self._trace_dry_friction(dry_friction, traced, faults)
         self._name_multipliers("lam", lam, "holonomic", faults, tuple(contact.name for contact in self.contacts))
         sticks = tuple(name for contact in (*self.contacts, *self.dry) for name in contact.stick_names)
         self._name_multipliers("mu", mu, "nonholonomic", faults, sticks)
         if traced is not None:
-            self._add_rows(traced, faults)
+            traced = self._add_rows(traced, faults)
         self._set_mass(mass, faults)
         self._set_vector("force", force, graph.size("v"), faults)
         self._set_vector("dynamics", dynamics, graph.size("r"), faults)
@@ -216,6 +228,7 @@ class EquationsOfMotion(Model):
         self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
         self._set_vector("acceleration_constraints", acceleration_constraints, n_lam + n_mu, faults)
         self._check_structure(faults)
+        self._set_collisions(collisions, faults)
         for argument, given in (("autonomous", autonomous), ("constant_mass", constant_mass)):
             if not isinstance(given, bool | np.bool_ | None):
                 faults.append(f"{argument}={shown(given)} must be True, False or None")
@@ -273,13 +286,22 @@ class EquationsOfMotion(Model):
         return e, mu
 
     def _trace_contacts(
-        self, unilateral: Any, names: Any, restitution: Any, friction: Any, sliding: Any, impact: Any, faults: list[str]
+        self,
+        unilateral: Any,
+        names: Any,
+        restitution: Any,
+        friction: Any,
+        sliding: Any,
+        edges: Any,
+        impact: Any,
+        faults: list[str],
     ) -> Traced | None:
         functions = self.graph.functions
         if impact not in IMPACTS:
             faults.append(f"impact={shown(impact)} must be one of {', '.join(map(repr, IMPACTS))}")
         if unilateral is None:
             others = {"contacts": names, "restitution": restitution, "friction": friction, "sliding": sliding}
+            others["edges"] = edges
             faults.extend(
                 f"{argument}= is given, but there are no contacts: unilateral= is missing"
                 for argument, given in others.items()
@@ -293,7 +315,8 @@ class EquationsOfMotion(Model):
         first = tuple(functions[role].shape[0] if role in functions else 0 for role in ("holonomic", "nonholonomic"))
         traced = trace_contacts(self, unilateral, names, restitution, friction, sliding, first, faults)
         if traced is not None:
-            self.contacts, self.impact = traced.contacts, impact
+            traced = with_edges(self, traced, edges, faults)
+            self.contacts, self.edges, self.impact = traced.contacts, traced.edges, impact
         return traced
 
     def _trace_dry_friction(self, given: Any, traced: Traced | None, faults: list[str]) -> Traced | None:
@@ -309,7 +332,7 @@ class EquationsOfMotion(Model):
         self.dry = found.dry
         return found if found.every else None
 
-    def _add_rows(self, traced: Traced, faults: list[str]) -> None:
+    def _add_rows(self, traced: Traced, faults: list[str]) -> Traced:
         """The rows of contacts among the constraints, and their discrete variables."""
         graph = self.graph
         taken = {*(n for names in graph.vectors.values() for n in names), *graph.other_names()}
@@ -318,9 +341,13 @@ class EquationsOfMotion(Model):
         graph.add_discrete(traced.discrete())
         if traced.dry:
             graph.functions["bound"] = ModelFunction("bound", (len(traced.dry), 1), 1, ca.densify(traced.bounds))
+        traced = traced.in_symbols_of(dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True)))
+        if traced.edges:
+            graph.functions["edges"] = with_rows(None, "edges", traced.switching)
         for role, rows in (("holonomic", traced.gaps), ("nonholonomic", traced.stick_rows)):
             if rows.numel():
                 graph.functions[role] = with_rows(graph.functions.get(role), role, -rows)
+        return traced
 
     def _add_forces(self, traced: Traced, outputs: Any, faults: list[str]) -> Any:
         """The forces of contacts that no multiplier has; returns the outputs, with those of contacts."""
@@ -338,6 +365,25 @@ class EquationsOfMotion(Model):
         if isinstance(outputs, LazyOutputs) or not isinstance(outputs, Mapping | None):
             return outputs
         return {**contact_outputs(self, traced), **(outputs or {})}
+
+    def _set_collisions(self, given: Any, faults: list[str]) -> None:
+        if given is None:
+            return
+        if not isinstance(given, Collisions):
+            faults.append(f"collisions={shown(given)} must be Collisions(...), or use Multibody.collide")
+            return
+        widths = {"p": 3, "v": 3} if given.planar else {"p": 7, "v": 6}
+        for kind, at in (("p", given.p_at), ("v", given.v_at)):
+            n = self.graph.size(kind)
+            outside = np.flatnonzero((at < 0) | (at + widths[kind] > n))
+            if len(outside):
+                faults.append(
+                    f"collisions=: {kind}_at={at[outside[0]]} of '{given.names[outside[0]]}': {widths[kind]} entries "
+                    f"from there on do not fit into the {n} of {kind}"
+                )
+            if len(np.unique((at[:, None] + np.arange(widths[kind])).ravel())) != at.size * widths[kind]:
+                faults.append(f"collisions=: {kind}_at= gives two bodies the same entries of {kind}")
+        self.collisions = given
 
     # -- building --------------------------------------------------------------------------------------------------
 

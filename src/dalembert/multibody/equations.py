@@ -18,6 +18,7 @@ from dalembert.model.contacts import IMPACTS
 from dalembert.model.expression import scalar
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
+from dalembert.multibody.colliding import collisions
 from dalembert.multibody.conserved import ENERGY, check_conservative, energy_at
 from dalembert.multibody.holding import check_held
 from dalembert.multibody.kinds import Move
@@ -27,7 +28,7 @@ from dalembert.multibody.observe import Observer, Results, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
 from dalembert.multibody.skeleton import Skeleton, skeleton
-from dalembert.multibody.touching import Touching, contact_arguments
+from dalembert.multibody.touching import Touching, contact_arguments, has_contacts
 from dalembert.multibody.untraced import try_out
 
 if TYPE_CHECKING:
@@ -90,11 +91,12 @@ def equations(
             raise OptionError(f"invariant={shown(invariant)} must be 'energy' or None")
         check_conservative(system)
     own = own_bodies(system, coordinates, absolute)
-    # matrices of absolute coordinates are sparse: nothing grows but linearly; friction of contacts stands in graphs
-    kernels = own is not None and suits_kernels(system) and not (system.contacts or system.brakes)
+    # matrices of absolute coordinates are sparse; where nothing is joined, they are those of the joints. Friction of
+    # contacts stands in graphs
+    kernels = (own is not None or not system.joints) and suits_kernels(system) and not has_contacts(system)
     parts = expressions(system, own, kernels=kernels)
     large = parts.kernels
-    if formalism == "explicit" and (system.contacts or system.brakes):
+    if formalism == "explicit" and has_contacts(system):
         raise OptionError(
             "formalism='explicit' is for systems without contacts and dry friction, and this one has "
             f"'{(*system.contacts, *system.brakes)[0].name}'; take formalism='residual'"
@@ -287,6 +289,7 @@ def _model(
         outputs=Results(observer),
         start=start,
         name=system.name,
+        collisions=collisions(system, bones),
         **functions,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError
 from dalembert.multibody.analysing import Analysing
+from dalembert.multibody.colliding import Colliding
 from dalembert.multibody.contacting import Brake, Contacting, Pair
 from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 ROUNDED = 1e-9
 
 
-class Multibody(Joining, Loading, Contacting, Analysing):
+class Multibody(Joining, Loading, Contacting, Colliding, Analysing):
     """Bodies, joints and forces, from which equations of motion follow in several sets of coordinates.
 
     Parameters
@@ -112,7 +113,7 @@ class Multibody(Joining, Loading, Contacting, Analysing):
         com : vector
             Centre of mass in the body's frame. Default: its origin.
         shape : a shape or a sequence of shapes, optional
-            For drawing, and for contacts.
+            For drawing, for contacts, and for `collide`.
         position, orientation : vector and rotation, optional
             Where the body is about at the start. Of bodies that no joint holds it is where they start; for others it
             helps to find the right one of several ways to assemble the system.
