@@ -43,8 +43,9 @@ OPENED, SAME = 1e-7, 1e-11
 class Edges:
     """The edges of a model's contacts in a run."""
 
-    def __init__(self, model: EquationsOfMotion, space: ContactSpace):
-        self.model, self.space, self.edges = model, space, model.edges
+    def __init__(self, model: EquationsOfMotion, space: ContactSpace, *, found: bool = True):
+        """`found`: whether edges are events; else gaps are taken as they were written."""
+        self.model, self.space, self.edges = model, space, model.edges if found else ()
         names = list(model.discrete_names)
         self._side = [names.index(edge.side) for edge in self.edges]
         self._slack = [names.index(edge.slack) for edge in self.edges]
