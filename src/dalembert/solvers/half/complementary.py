@@ -7,6 +7,7 @@ import numpy as np
 
 from dalembert.compile.half_explicit import CompiledDescriptor
 from dalembert.compile.kernel import load
+from dalembert.errors import SingularMatrix, StepSizeTooSmall
 from dalembert.linalg.saddle.complementary import ComplementarityPattern
 from dalembert.model import Model
 from dalembert.model.contacts import OPEN
@@ -14,6 +15,7 @@ from dalembert.solvers.half.options import Parts
 from dalembert.solvers.half.stepper import HalfStepper
 from dalembert.solvers.half.tableau import HalfExplicitTableau
 from dalembert.solvers.method import RunSpec
+from dalembert.solvers.status import Status
 
 
 def complementary_parts(compiled: CompiledDescriptor, tableau: HalfExplicitTableau) -> Parts:
@@ -63,6 +65,21 @@ class ComplementaryStepper(HalfStepper):
         for contact in model.contacts:
             closed = discrete[contact.mode] != OPEN
             self.saddle.role[contact.normal] = kernels.CANDIDATE if closed else kernels.OPEN
+
+    def explain(self, status: int) -> Exception:
+        if status == Status.SINGULAR:
+            why = self.saddle.solver.explain(self.saddle, int(self.state.singular))
+            return SingularMatrix(f"the system of a stage cannot be solved at t = {self.t:.9g}: {why}. {self._hint()}")
+        error = super().explain(status)
+        return StepSizeTooSmall(f"{error} {self._hint()}") if isinstance(error, StepSizeTooSmall) else error
+
+    def _hint(self) -> str:
+        discrete = dict(zip(self.model.discrete_names, self.model.graph.discrete_values, strict=True))
+        closed = ", ".join(f"'{c.name}'" for c in self.model.contacts if discrete[c.mode] != OPEN) or "none"
+        return (
+            f"Contacts that are closed: {closed}. Where the normal of one jumps (a kink of its surface) there is an "
+            "impact, which stages='complementarity' does not find; take Hem5(), which stops at edges."
+        )
 
     def _velocities_must_be_possible(self, t: float, x: np.ndarray) -> None:
         """Inequalities cannot contradict each other as equations do."""

@@ -8,6 +8,9 @@ from dalembert.solvers.half import core, half_explicit_kernel
 from dalembert.solvers.half.half_explicit_kernel import STATE, error_norm
 from dalembert.solvers.half.runge_kutta import runge_kutta_kernel
 
+#: jumps of accelerations are to be expected: see `runge_kutta`
+FARTHEST = 10.0
+
 
 @device
 def begin(state, ports, la):
@@ -28,4 +31,4 @@ def take_stages(state, ports, la):
     return outcome
 
 
-complementary = runge_kutta_kernel(STATE, "complementary", begin, take_stages, error_norm)
+complementary = runge_kutta_kernel(STATE, "complementary", begin, take_stages, error_norm, FARTHEST)
