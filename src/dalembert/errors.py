@@ -209,6 +209,10 @@ class StepMissedTolerance(UserWarning):
     """Steps of the smallest size that the user allows were accepted although their error was too large."""
 
 
+class ContactsNotSolved(UserWarning):
+    """Steps were taken although the impulses of their contacts had not settled to the tolerance."""
+
+
 class UrdfWarning(UserWarning):
     """A robot description (URDF) was read although something in it is doubtful; the message names it and its line."""
 

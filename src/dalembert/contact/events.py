@@ -50,19 +50,20 @@ def contact_events(model: EquationsOfMotion, *, complementary: bool = False) -> 
     graph = model.graph
     discrete = dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True))
     gap_slack, force_slack, speed_slack = (discrete[name] for name in SLACKS)
-    gaps = -graph.value("holonomic")
+    gaps = -graph.value("holonomic") if model.contacts else ca.SX(0, 1)
     events = []
-    for contact in model.contacts:
-        mode, gap, implied = discrete[contact.mode], gaps[contact.normal], discrete[contact.implied]
-        normal = normal_force(model, contact)
-        slack = ca.if_else(implied, LOOSE * gap_slack, gap_slack)
-        held = ca.logic_and(mode != OPEN, ca.logic_not(implied))
-        functions = {
-            Change.CLOSES: ca.if_else(ca.logic_or(mode == OPEN, implied), gap + slack, 1),
-            Change.OPENS: ca.if_else(held, normal + force_slack, 1),
-        }
-        if complementary:
-            functions[Change.LEAVES] = ca.if_else(mode != OPEN, LOOSE * gap_slack - gap, 1)
+    for contact in (*model.contacts, *model.dry):
+        mode, normal, functions = discrete[contact.mode], normal_force(model, contact), {}
+        if not contact.dry:
+            gap, implied = gaps[contact.normal], discrete[contact.implied]
+            slack = ca.if_else(implied, LOOSE * gap_slack, gap_slack)
+            held = ca.logic_and(mode != OPEN, ca.logic_not(implied))
+            functions = {
+                Change.CLOSES: ca.if_else(ca.logic_or(mode == OPEN, implied), gap + slack, 1),
+                Change.OPENS: ca.if_else(held, normal + force_slack, 1),
+            }
+            if complementary:
+                functions[Change.LEAVES] = ca.if_else(mode != OPEN, LOOSE * gap_slack - gap, 1)
         if contact.stick:
             grips = ca.vertcat(*(discrete[name] for name in contact.grips))
             room = friction_of(model, contact) * normal - _length(graph.symbol["mu"][list(contact.stick)] + grips)

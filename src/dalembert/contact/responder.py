@@ -247,6 +247,8 @@ class Contacts:
             name = self.space.contacts[int(np.argmin(np.isfinite(gaps)))].name
             raise ContactError(f"the gap of contact '{name}' is not finite at t = {t:.9g}", name)
         allowed = self.tolerances.tightest[1] + 1e3 * scales.gap + scales.noise * 1e-3
+        if not len(gaps):
+            return
         deepest = min(range(len(gaps)), key=lambda i: gaps[i] if modes[i] == OPEN else np.inf)
         if occasion and modes[deepest] == OPEN and gaps[deepest] < -allowed:
             name = self.space.contacts[deepest].name
@@ -334,6 +336,7 @@ class Contacts:
                     stays.append(i)
         if at_edge:
             stays = self.edges.selected(t, vectors, theta, stays, self.friction)
+        stays += [contact.number for contact in space.contacts if contact.dry]
         slides: dict[int, np.ndarray] = {}
         for i, velocity in sliding(space, t, vectors, theta).items():
             speed = np.linalg.norm(velocity)

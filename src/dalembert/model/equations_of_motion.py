@@ -16,13 +16,16 @@ from dalembert.checks import shown
 from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
 from dalembert.model.base import Model, check_names, wrong_name
+from dalembert.model.collisions import Collisions
 from dalembert.model.contacts import (
     IMPACTS,
+    NOTHING,
     Contact,
     Traced,
     contact_forces,
     contact_outputs,
     trace_contacts,
+    trace_dry_friction,
     with_edges,
     with_rows,
 )
@@ -92,6 +95,12 @@ class EquationsOfMotion(Model):
         abs, np.where and the like in the gaps are found without it.
     impact : {"newton", "poisson", "sequential"}
         The law of impacts: Newton's (all contacts together), Poisson's, or Newton's for one contact after the other.
+    dry_friction : mapping, optional
+        Coulomb's friction with a given bound, as in joints: names to pairs of a sliding velocity (linear in v; two of
+        them in space) and the largest force, ``{"brake": (lambda s: s.phi_dot, 2.0)}``. The force may be a number, the
+        name of a parameter, or a function of positions, velocities and time.
+    collisions : Collisions, optional
+        Shapes of many bodies that collide with each other and with the ground; for `MoreauJean`.
     autonomous, constant_mass : bool, optional
         Promises for functions that cannot be traced; of all others `model.structure` knows it. A Python function for a
         diagonal mass returns a vector.
@@ -124,8 +133,10 @@ class EquationsOfMotion(Model):
     mechanical = True
     restart_mode = "trust"
     contacts: tuple[Contact, ...] = ()
+    dry: tuple[Contact, ...] = ()  # elements of dry friction
     edges: tuple[Edge, ...] = ()
     impact: str = "newton"
+    collisions: Collisions | None = None
 
     @forks_wait
     def __init__(
@@ -155,6 +166,8 @@ class EquationsOfMotion(Model):
         sliding: Any = None,
         edges: Any = None,
         impact: str = "newton",
+        dry_friction: Mapping[str, Any] | None = None,
+        collisions: Collisions | None = None,
         lam: Sequence[str] | None = None,
         mu: Sequence[str] | None = None,
         velocity_constraints: Any = None,
@@ -190,8 +203,9 @@ class EquationsOfMotion(Model):
         self._set_vector("holonomic", holonomic, None, faults)
         self._set_vector("nonholonomic", nonholonomic, None, faults)
         traced = self._trace_contacts(unilateral, contacts, restitution, friction, sliding, edges, impact, faults)
+        traced = self._trace_dry_friction(dry_friction, traced, faults)
         self._name_multipliers("lam", lam, "holonomic", faults, tuple(contact.name for contact in self.contacts))
-        sticks = tuple(name for contact in self.contacts for name in contact.stick_names)
+        sticks = tuple(name for contact in (*self.contacts, *self.dry) for name in contact.stick_names)
         self._name_multipliers("mu", mu, "nonholonomic", faults, sticks)
         if traced is not None:
             traced = self._add_rows(traced, faults)
@@ -207,13 +221,14 @@ class EquationsOfMotion(Model):
             ("velocity_constraints", velocity_constraints, n_lam),
             ("acceleration_constraints", acceleration_constraints, n_lam + n_mu),
         ):
-            if given is not None and self.contacts:
-                faults.append(f"{role}= cannot be given together with unilateral=: leave it out, it is derived")
+            if given is not None and (self.contacts or self.dry):
+                faults.append(f"{role}= cannot be given together with contacts: leave it out, it is derived")
             elif given is not None and not count:
                 faults.append(f"{role}= is given, but there are no constraints that it could be the derivative of")
         self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
         self._set_vector("acceleration_constraints", acceleration_constraints, n_lam + n_mu, faults)
         self._check_structure(faults)
+        self._set_collisions(collisions, faults)
         for argument, given in (("autonomous", autonomous), ("constant_mass", constant_mass)):
             if not isinstance(given, bool | np.bool_ | None):
                 faults.append(f"{argument}={shown(given)} must be True, False or None")
@@ -231,13 +246,20 @@ class EquationsOfMotion(Model):
 
     def __repr__(self) -> str:
         counts = {kind: self.graph.size(kind) for kind in self.state_kinds}
-        if self.contacts:  # their rows are in force only while they are closed
+        if self.contacts or self.dry:  # their rows are in force only while they are closed
             counts["lam"] -= len(self.contacts)
-            counts["mu"] -= sum(len(contact.stick) for contact in self.contacts)
+            counts["mu"] -= sum(len(contact.stick) for contact in (*self.contacts, *self.dry))
         parts = [VOCABULARY[kind].count(number) for kind, number in counts.items() if number]
         if self.contacts:
             parts.append(f"{len(self.contacts)} contact{'s' if len(self.contacts) > 1 else ''}")
+        if self.dry:
+            parts.append(f"{len(self.dry)} element{'s' if len(self.dry) > 1 else ''} of dry friction")
         return f"EquationsOfMotion({self.name!r}: {', '.join(parts)})"
+
+    @property
+    def has_contacts(self) -> bool:
+        """Whether there are contacts, or elements of dry friction."""
+        return bool(self.contacts or self.dry)
 
     # -- contacts --------------------------------------------------------------------------------------------------
 
@@ -245,15 +267,17 @@ class EquationsOfMotion(Model):
     def bilateral(self) -> frozenset[str]:
         """Names of the constraints that are always in force: all but those of contacts."""
         of_contacts = {name for contact in self.contacts for name in (contact.name, *contact.stick_names)}
+        of_contacts |= {name for element in self.dry for name in element.stick_names}
         return frozenset((*self.names("lam"), *self.names("mu"))) - of_contacts
 
     def contact_values(self) -> tuple[np.ndarray, np.ndarray]:
-        """Restitution and friction of each contact, as numbers."""
+        """Restitution and friction of each contact, as numbers; of dry friction 0 and 1."""
         values = {name: float(value) for name, value in self.graph.parameters.items() if not value.ndim}
-        pairs = [[values[x] if isinstance(x, str) else x for x in (c.restitution, c.friction)] for c in self.contacts]
+        every = (*self.contacts, *self.dry)
+        pairs = [[values[x] if isinstance(x, str) else x for x in (c.restitution, c.friction)] for c in every]
         e, mu = np.array(pairs, float).reshape(-1, 2).T
         for numbers, most, what in ((e, 1.0, "restitution"), (mu, np.inf, "friction")):
-            for contact in np.array(self.contacts, object)[~((numbers >= 0) & (numbers <= most))]:
+            for contact in np.array(every, object)[~((numbers >= 0) & (numbers <= most))]:
                 bound = "between 0 and 1" if what == "restitution" else "positive or zero"
                 raise ModelError(
                     f"parameter '{getattr(contact, what)}' of model '{self.name}' is the {what} of contact "
@@ -295,6 +319,19 @@ class EquationsOfMotion(Model):
             self.contacts, self.edges, self.impact = traced.contacts, traced.edges, impact
         return traced
 
+    def _trace_dry_friction(self, given: Any, traced: Traced | None, faults: list[str]) -> Traced | None:
+        if given is None:
+            return traced
+        function = self.graph.functions.get("nonholonomic")
+        if function is not None and not function.traced:
+            faults.append("dry_friction= needs a nonholonomic= that can be traced, too")
+            return traced
+        known = traced or NOTHING
+        first = (function.shape[0] if function is not None else 0) + known.stick_rows.numel()
+        found = trace_dry_friction(self, given, known, first, faults)
+        self.dry = found.dry
+        return found if found.every else None
+
     def _add_rows(self, traced: Traced, faults: list[str]) -> Traced:
         """The rows of contacts among the constraints, and their discrete variables."""
         graph = self.graph
@@ -302,6 +339,8 @@ class EquationsOfMotion(Model):
         for name in sorted(taken & set(traced.discrete())):
             faults.append(f"the name '{name}' is taken by a discrete variable of a contact; rename it or the contact")
         graph.add_discrete(traced.discrete())
+        if traced.dry:
+            graph.functions["bound"] = ModelFunction("bound", (len(traced.dry), 1), 1, ca.densify(traced.bounds))
         traced = traced.in_symbols_of(dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True)))
         if traced.edges:
             graph.functions["edges"] = with_rows(None, "edges", traced.switching)
@@ -315,7 +354,7 @@ class EquationsOfMotion(Model):
         force = self.graph.functions.get("force")
         if force is not None:
             if not force.traced and force.native is None:
-                faults.append("unilateral= needs a force= that can be traced, too")
+                faults.append("contacts and dry friction need a force= that can be traced, too")
                 return outputs
             more = ca.densify(contact_forces(self, traced))
             if force.traced:
@@ -326,6 +365,25 @@ class EquationsOfMotion(Model):
         if isinstance(outputs, LazyOutputs) or not isinstance(outputs, Mapping | None):
             return outputs
         return {**contact_outputs(self, traced), **(outputs or {})}
+
+    def _set_collisions(self, given: Any, faults: list[str]) -> None:
+        if given is None:
+            return
+        if not isinstance(given, Collisions):
+            faults.append(f"collisions={shown(given)} must be Collisions(...), or use Multibody.collide")
+            return
+        widths = {"p": 3, "v": 3} if given.planar else {"p": 7, "v": 6}
+        for kind, at in (("p", given.p_at), ("v", given.v_at)):
+            n = self.graph.size(kind)
+            outside = np.flatnonzero((at < 0) | (at + widths[kind] > n))
+            if len(outside):
+                faults.append(
+                    f"collisions=: {kind}_at={at[outside[0]]} of '{given.names[outside[0]]}': {widths[kind]} entries "
+                    f"from there on do not fit into the {n} of {kind}"
+                )
+            if len(np.unique((at[:, None] + np.arange(widths[kind])).ravel())) != at.size * widths[kind]:
+                faults.append(f"collisions=: {kind}_at= gives two bodies the same entries of {kind}")
+        self.collisions = given
 
     # -- building --------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,8 @@ LARGE = 16
 
 def suits_kernels(system: Multibody) -> bool:
     """Whether kernels are to take over. Parameters in masses and lengths stand in graphs alone."""
-    return not system.parameters and sum(len(joint.kind.moves) for joint in system.joints) >= LARGE
+    links = sum(len(joint.kind.moves) for joint in system.joints) if system.joints else len(system.bodies)
+    return not system.parameters and links >= LARGE
 
 
 def functions(parts: Expressions, *, explicit: bool) -> dict[str, Any]:

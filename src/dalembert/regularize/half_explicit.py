@@ -61,6 +61,11 @@ class DescriptorForm(Form):
     kept: Kept = field(init=False, repr=False)
 
     @property
+    def settles_multipliers(self) -> bool:
+        """With contacts: forces of bodies at rest may change much within a step, and polynomials do not follow them."""
+        return bool(self.model.has_contacts and self.constraint_names)
+
+    @property
     def has_friction(self) -> bool:
         """Whether the forces depend on the multipliers."""
         return self.friction.nnz() > 0

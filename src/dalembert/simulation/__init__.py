@@ -128,6 +128,11 @@ def simulate(
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
         raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")
     options = resolve_method(method, model)
+    if model.mechanical and model.collisions is not None and not options.treats_contacts:
+        raise OptionError(
+            f"model '{model.name}' has collisions, whose pairs of bodies change all the time: {type(options).__name__} "
+            "stops at every impact. Take time stepping, method=MoreauJean(h=...)"
+        )
     t0, t1 = time_span(t_span)
     model = model.replace(parameters, inputs)
     if discrete is not None:

@@ -8,13 +8,15 @@ import numpy as np
 
 from dalembert.contact.events import Change
 from dalembert.contact.responder import Contacts
-from dalembert.errors import OptionError
+from dalembert.contact.space import contact_space
+from dalembert.errors import OptionError, PenetratingStart
 from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues
 from dalembert.regularize.initial import OF_CONTACTS
 from dalembert.simulation.hybrid import Actions, HybridState
 from dalembert.simulation.loop import beginning
+from dalembert.simulation.segments import of_whole
 from dalembert.simulation.task import Task
 from dalembert.solvers.start import start_values
 
@@ -53,6 +55,25 @@ def closed_contacts(task: Task) -> tuple[Contacts, HybridState, InitialValues]:
     given = {f"{kind}0": start.vectors[kind] for kind in model.settable_kinds}
     initial = start_values(own, free.t, given, mode="correct")
     return contacts, start, initial
+
+
+def free_values(task: Task) -> InitialValues:
+    """Start values for a method that treats contacts itself: none is in force, but none may be violated."""
+    model = task.model
+    found = of_whole(initial_values(task, restricted(model, model.bilateral)), model)
+    gaps = contact_space(model).gaps(found.t, found.values, model.theta(found.t))
+    deepest = int(np.argmin(gaps))
+    p, v, a = (np.abs(found.values[kind]).max(initial=0.0) for kind in ("p", "v", "a"))
+    (rtol, atol), h = task.tolerances.tightest, task.options.h
+    # a run may go on from what a step of such a method leaves behind
+    if not gaps[deepest] >= -(atol + rtol * max(p, 1.0) + h * v + h * h * a):
+        name = model.contacts[deepest].name
+        raise PenetratingStart(
+            f"contact '{name}' penetrates at the start: its gap is {gaps[deepest]:.6g}. Give positions in which no gap "
+            "is negative, or check its sign in unilateral=",
+            contact=name,
+        )
+    return found
 
 
 class WithContacts:

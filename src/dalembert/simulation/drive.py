@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.checks import quiet_arithmetic
 from dalembert.errors import SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.regularize.index import explained, judge_index, remedy
-from dalembert.simulation.contacts import WithContacts, closed_contacts, initial_values
+from dalembert.simulation.contacts import WithContacts, closed_contacts, free_values, initial_values
 from dalembert.simulation.events import EventHandler
 from dalembert.simulation.hybrid import Actions
 from dalembert.simulation.loop import Loop
@@ -30,7 +30,9 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
 
 def _drive(task: Task, clock: list[float] | None) -> Solution:
     contacts, start = None, None
-    if task.model.mechanical and task.model.contacts and not task.options.treats_contacts:
+    if task.model.has_contacts and task.options.treats_contacts:
+        initial = free_values(task)
+    elif task.model.has_contacts:
         contacts, start, initial = closed_contacts(task)
         task.events = [*task.events, *(own.event for own in contacts.events)]
     else:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.compile.events import event_port, reads, traced_events
 from dalembert.errors import SimulationError
-from dalembert.model import Model
+from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues
 from dalembert.regularize.form import Form
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from dalembert.compile.ports import Port
 
 
+#: of the interval: the longest steps where there are contacts
+OF_INTERVAL = 0.02
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """What is integrated with what."""
@@ -41,6 +45,12 @@ class Segment:
     port: Port | None  # of the event functions
     active: frozenset[str] | None  # constraints in force; None: all
     places: np.ndarray | None  # of the unknowns in the form of the whole model; None: they are the same
+    unforced: bool = False  # the method itself says which contacts are closed: none is in force at a restart
+
+    @property
+    def restarted(self) -> Model:
+        """The model that restart values belong to."""
+        return restricted(self.model, self.model.bilateral) if self.unforced else self.model
 
     def in_whole(self, x: np.ndarray, n: int) -> np.ndarray:
         """Values of the unknowns (last axis) where the form of the whole model, of n unknowns, has them."""
@@ -72,7 +82,8 @@ class Segment:
         given |= {f"{kind}0": self.stepper.x_dot.copy() for kind in model.given_rates}
         token = OCCASION.set(occasion)
         try:
-            return self.form.start(start_values(model, t, given, mode=mode))
+            found = start_values(self.restarted, t, given, mode=mode)
+            return self.form.start(of_whole(found, self.model) if self.unforced else found)
         finally:
             OCCASION.reset(token)
 
@@ -82,7 +93,7 @@ class Segment:
         kept = {kind: vectors[kind] for kind in self.model.continuous_kinds if kind in vectors}
         if self.model.mechanical:
             model = self.model
-            if model.contacts:  # what they do to velocities is for them to say
+            if model.has_contacts:  # what they do to velocities is for them to say
                 model = restricted(model, model.bilateral)
             moved = across_kink(model, before, after, kept)
             kept = {kind: moved[kind] for kind in kept}
@@ -93,7 +104,7 @@ class Segment:
     ) -> tuple[np.ndarray, np.ndarray]:
         """x and x' at t after an action; velocities that constraints do not allow change by an impulse."""
         if self.model.mechanical:
-            given, v = vectors["v"], after_impact(self.model, t, vectors)
+            given, v = vectors["v"], after_impact(self.restarted, t, vectors)
             warn_of_change(self.model.names("v"), given, v, "the constraints on velocity level", t, occasion)
             vectors = {**vectors, "v": v}
         return self.consistent(t, vectors, "correct", occasion)
@@ -121,6 +132,12 @@ class Segment:
                 known = dict(zip(self.model.names(kind), vectors[kind], strict=True))
                 vectors[kind] = np.array([known.get(name, 0.0) for name in names])
         return vectors
+
+
+def of_whole(found: InitialValues, model: EquationsOfMotion) -> InitialValues:
+    """Values of a model without the rows of its contacts, as those of the model: their multipliers are zero."""
+    graph = restricted(model, model.bilateral).graph
+    return replace(found, values=graph.whole_values(found.values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,13 +217,20 @@ class Segments:
         spec = RunSpec(
             model=model,
             tolerances=tolerances,
-            max_step=task.max_step,
+            max_step=self._max_step(),
             max_steps=task.max_steps,
             events=port,
             samples=self._samples,
             trace=task.trace,
         )
-        return Segment(model, form, task.options.stepper(form, spec), port, active, places)
+        unforced = task.options.treats_contacts and model.mechanical and bool(model.contacts)
+        return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced)
+
+    def _max_step(self) -> float:
+        """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""
+        if not self.model.has_contacts:
+            return self.task.max_step
+        return min(self.task.max_step, OF_INTERVAL * abs(self.task.t1 - self.task.t0))
 
     def switch(self, state: HybridState) -> Segment:
         """The segment for a state; counters go on in it."""

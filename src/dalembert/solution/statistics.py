@@ -42,6 +42,9 @@ class Statistics:
     linear_solves: int = 0
     event_evaluations: int = 0
     linear_algebra_operations: int = 0  # floating-point operations, counted by formula
+    contacts: int = 0  # closed ones, summed over all steps of a time-stepping method
+    closed_contacts: int = 0  # those of its last step
+    contact_iterations: int = 0  # for their impulses
     seconds: float = 0.0  # wall time of the integration
 
     @property
@@ -66,7 +69,8 @@ class Statistics:
         if not isinstance(other, Statistics):
             return NotImplemented
         mine, theirs = self.to_dict(), other.to_dict()
-        return Statistics(**{name: mine[name] + theirs[name] for name in mine})
+        total = {name: mine[name] + theirs[name] for name in mine}
+        return Statistics(**total | {"closed_contacts": other.closed_contacts})
 
     def __str__(self) -> str:
         rows = [

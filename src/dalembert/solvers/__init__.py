@@ -16,6 +16,7 @@ from dalembert.solvers.hedop5 import Hedop5
 from dalembert.solvers.hem5 import Hem5
 from dalembert.solvers.method import MethodOptions
 from dalembert.solvers.mexx import Mexx
+from dalembert.solvers.moreau_jean import MoreauJean
 from dalembert.solvers.odassl import Odassl
 from dalembert.solvers.phem56 import Phem56
 from dalembert.solvers.radau5 import Radau5
@@ -28,6 +29,7 @@ METHODS: dict[str, type[MethodOptions]] = {
     "hedop5": Hedop5,
     "hem5": Hem5,
     "mexx": Mexx,
+    "moreaujean": MoreauJean,
     "odassl": Odassl,
     "phem56": Phem56,
     "radau5": Radau5,
@@ -65,6 +67,6 @@ def resolve_method(method: Any, model: Model | None = None) -> MethodOptions:
 
 
 __all__ = [
-    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "Odassl", "Phem56", "Radau5", "Rkf45",
-    "resolve_method",
+    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "MoreauJean", "Odassl", "Phem56", "Radau5",
+    "Rkf45", "resolve_method",
 ]  # fmt: skip
