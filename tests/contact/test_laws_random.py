@@ -134,7 +134,7 @@ def test_restitution_that_would_create_energy_is_scaled_down():
     assert literal @ (2 * before + A @ literal) > 0.1
     for law in LAWS:
         answer = resolve(A, before, [2], 1.0, 1.0, law)
-        assert answer.impulse @ (before + answer.gamma_after) <= 0
+        assert answer.impulse @ (before + answer.gamma_after) <= 1e-14
         if law != "poisson":
             np.testing.assert_allclose(answer.gamma_after[0], answer.restitution_used[0], rtol=1e-12)
     assert 0.1 < resolve(A, before, [2], 1.0, 1.0, "newton").restitution_used[0] < 0.9

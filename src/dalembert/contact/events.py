@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import casadi as ca
 
+from dalembert.contact.edges import event_of
 from dalembert.model import EquationsOfMotion
 from dalembert.model.contacts import CLOSED, OPEN, SLACKS, SLIDING, TINY, Contact, friction_of, normal_force
 from dalembert.model.event import Event
@@ -30,6 +31,7 @@ class Change(StrEnum):
     OPENS = "opens"
     SLIPS = "begins to slide"
     STOPS = "ends to slide"
+    CROSSES = "passes an edge"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class ContactEvent:
     contact: int
     change: Change
     event: Event
+    edge: int = -1
 
 
 def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
@@ -46,17 +49,18 @@ def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
     graph = model.graph
     discrete = dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True))
     gap_slack, force_slack, speed_slack = (discrete[name] for name in SLACKS)
-    gaps = -graph.value("holonomic")
+    gaps = -graph.value("holonomic") if model.contacts else ca.SX(0, 1)
     events = []
-    for contact in model.contacts:
-        mode, gap, implied = discrete[contact.mode], gaps[contact.normal], discrete[contact.implied]
-        normal = normal_force(model, contact)
-        slack = ca.if_else(implied, LOOSE * gap_slack, gap_slack)
-        held = ca.logic_and(mode != OPEN, ca.logic_not(implied))
-        functions = {
-            Change.CLOSES: ca.if_else(ca.logic_or(mode == OPEN, implied), gap + slack, 1),
-            Change.OPENS: ca.if_else(held, normal + force_slack, 1),
-        }
+    for contact in (*model.contacts, *model.dry):
+        mode, normal, functions = discrete[contact.mode], normal_force(model, contact), {}
+        if not contact.dry:
+            gap, implied = gaps[contact.normal], discrete[contact.implied]
+            slack = ca.if_else(implied, LOOSE * gap_slack, gap_slack)
+            held = ca.logic_and(mode != OPEN, ca.logic_not(implied))
+            functions = {
+                Change.CLOSES: ca.if_else(ca.logic_or(mode == OPEN, implied), gap + slack, 1),
+                Change.OPENS: ca.if_else(held, normal + force_slack, 1),
+            }
         if contact.stick:
             grips = ca.vertcat(*(discrete[name] for name in contact.grips))
             room = friction_of(model, contact) * normal - _length(graph.symbol["mu"][list(contact.stick)] + grips)
@@ -65,6 +69,15 @@ def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
         for change, function in functions.items():
             name = f"contact '{contact.name}' {change}"
             events.append(ContactEvent(contact.number, change, _event(function, name)))
+    return events + _edge_events(model, discrete)
+
+
+def _edge_events(model: EquationsOfMotion, discrete: dict[str, ca.SX]) -> list[ContactEvent]:
+    events = []
+    for edge in model.edges:
+        function = event_of(edge, model.graph.value("edges")[edge.number], discrete)
+        name = f"contact '{model.contacts[edge.contacts[0]].name}' {Change.CROSSES}"
+        events.append(ContactEvent(edge.contacts[0], Change.CROSSES, _event(function, name), edge.number))
     return events
 
 

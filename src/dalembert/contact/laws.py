@@ -139,7 +139,7 @@ def _newton(before: ContactProblem, e: np.ndarray, solver: Solver) -> np.ndarray
     b = before.b.copy()
     normal = b[before.starts]
     b[before.starts] = normal + e * np.minimum(normal, 0.0)
-    return solver(_with(before, b)).lam
+    return solver(before.at(b)).lam
 
 
 def _poisson(before: ContactProblem, e: np.ndarray, solver: Solver) -> np.ndarray:
@@ -150,12 +150,8 @@ def _poisson(before: ContactProblem, e: np.ndarray, solver: Solver) -> np.ndarra
     if not given.any():
         return compression
     b = before.b + before.A @ (compression + given)
-    more = solver(_with(before, b, given[before.starts])).lam
+    more = solver(before.at(b, given[before.starts])).lam
     return compression + given + more
-
-
-def _with(problem: ContactProblem, b: np.ndarray, preload: Any = 0.0) -> ContactProblem:
-    return ContactProblem(problem.A, b, problem.dims, problem.friction, preload)
 
 
 def _dissipative(before: ContactProblem, e: np.ndarray, law: Law) -> Impulses:
@@ -229,7 +225,7 @@ def _sequential(before: ContactProblem, e: np.ndarray) -> Impulses:
     approach = -gamma[starts].min(initial=0.0)
     if approach > still:
         try:
-            rest = solve(_with(before, gamma)).lam
+            rest = solve(before.at(gamma)).lam
         except ComplementarityFailed:  # what is left is rounding errors, or contacts that will not come to rest
             if approach > NEGLIGIBLE * np.abs(before.b).max():
                 rest, impulse = solve(before).lam, 0.0

@@ -16,8 +16,11 @@ f8, i8 = nb.float64, nb.int64
 
 
 @device
-def newton_single(a, before, dim, friction, restitution, rates, forces):
-    """Impulses of one contact by Newton's law. Returns whether there are any that create no energy."""
+def newton_single(a, before, dim, friction, restitution, allowed, rates, forces):
+    """Impulses of one contact by Newton's law. Returns whether there are any that create no energy.
+
+    `allowed`: what counts as none, relative to the work.
+    """
     for k in range(dim):
         rates[k] = before[k]
     rates[0] = (1.0 + restitution) * before[0]
@@ -30,17 +33,18 @@ def newton_single(a, before, dim, friction, restitution, rates, forces):
             after += a[3 * k + j] * forces[j]
         work += forces[k] * (before[k] + after)
         size += abs(forces[k]) * (abs(before[k]) + abs(after))
-    return work <= ROUNDING * size
+    return work <= allowed * size
 
 
 @device
 def dissipative_single(a, before, dim, friction, restitution, rates, forces):
     """Impulses by the largest part of the restitution that creates no energy. Returns that, or −1 if there is none."""
-    if newton_single(a, before, dim, friction, restitution, rates, forces):
+    if newton_single(a, before, dim, friction, restitution, ROUNDING, rates, forces):
         return restitution
     low, high = -1.0, 1.0
     for k in range(SAMPLES - 1, -1, -1):
-        if newton_single(a, before, dim, friction, restitution * k / SAMPLES, rates, forces):
+        allowed = 0.0 if k > 0 else ROUNDING
+        if newton_single(a, before, dim, friction, restitution * k / SAMPLES, allowed, rates, forces):
             low = k / SAMPLES
             break
         high = k / SAMPLES
@@ -48,11 +52,11 @@ def dissipative_single(a, before, dim, friction, restitution, rates, forces):
         return -1.0
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if newton_single(a, before, dim, friction, restitution * middle, rates, forces):
+        if newton_single(a, before, dim, friction, restitution * middle, 0.0, rates, forces):
             low = middle
         else:
             high = middle
-    newton_single(a, before, dim, friction, restitution * low, rates, forces)
+    newton_single(a, before, dim, friction, restitution * low, 0.0, rates, forces)
     return restitution * low
 
 

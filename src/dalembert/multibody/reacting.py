@@ -28,6 +28,7 @@ class Reactions:
     scene: Scene
     lam: ca.SX
     _acceleration: Callable[[Frame], tuple[Vector, Vector]]
+    _acting_in_contacts: Callable[[], list[tuple[Frame, Vector, Vector]]]
 
     def _multipliers(self, joint: Joint, *labels: str) -> list[ca.SX]:
         """Those of a joint's constraints: of the given labels, or all."""
@@ -94,7 +95,7 @@ class Reactions:
                 (joint.second, torque, force),
                 (joint.first, *self.scene.reversed_wrench(joint, torque, force)),
             ]
-        return acting
+        return acting + self._acting_in_contacts()
 
     @computed
     def _gravity(self) -> Vector:

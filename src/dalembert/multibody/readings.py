@@ -12,9 +12,9 @@ import casadi as ca
 import numpy as np
 
 from dalembert.multibody import algebra as al
-from dalembert.multibody.algebra import Matrix, Scalar, Vector
+from dalembert.multibody.algebra import Matrix, Scalar, Vector, perpendicular
 from dalembert.multibody.parts import Joint
-from dalembert.multibody.scene import Motion, perpendicular
+from dalembert.multibody.scene import Motion
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from dalembert.model.expression import scalar, to_sx, vector
 from dalembert.model.functions import describe
 from dalembert.model.namespace import Namespace, UnknownName
 from dalembert.multibody import algebra as al
-from dalembert.multibody.algebra import ZERO, Matrix, Scalar, Vector
+from dalembert.multibody.algebra import ZERO, Matrix, Scalar, Vector, perpendicular
 from dalembert.multibody.motion import Tree, Twist, entries, entry, matrix
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.skeleton import Skeleton
@@ -274,14 +274,3 @@ def relative_angle(A: Motion, B: Motion) -> Scalar:
     """Of B in A, in a planar system. Frames that are mounted at 3 and −3 differ by 2π − 6 and not by −6."""
     turns = round((B.mounted - A.mounted) / (2 * math.pi))
     return al.minus(al.minus(B.angle, A.angle), 2 * math.pi * turns)
-
-
-def perpendicular(axis: Sequence[float]) -> tuple[Vector, Vector]:
-    """Two unit vectors that form a right-handed frame with the axis."""
-    n = np.array(axis, float)
-    k = int(np.argmin(np.abs(n)))
-    one = np.cross(np.eye(3)[k], n)
-    if np.count_nonzero(n) == 1:  # x, y or z: the other axes in their order
-        one = np.eye(3)[(int(np.argmax(np.abs(n))) + 1) % 3]
-    one = one / np.linalg.norm(one)
-    return tuple(one.tolist()), tuple(np.cross(n, one).tolist())

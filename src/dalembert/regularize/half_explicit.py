@@ -63,7 +63,7 @@ class DescriptorForm(Form):
     @property
     def settles_multipliers(self) -> bool:
         """With contacts: forces of bodies at rest may change much within a step, and polynomials do not follow them."""
-        return bool(self.model.contacts and self.constraint_names)
+        return bool(self.model.has_contacts and self.constraint_names)
 
     @property
     def has_friction(self) -> bool:

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import DalembertError, FunctionFailed, InconsistentInitialValues, StepRefused
+from dalembert.regularize.contradiction import ill_posed
 from dalembert.regularize.newton import (
     ITERATIONS,
     ROUNDINGS,
@@ -166,6 +167,10 @@ class _Problem:
         """
         terms = products(J, z + columns * (z / columns).max(initial=0))
         if (np.abs(unmet) > CONTRADICTION * terms).any():
+            first = self.n_v + self.start.values["w"].size  # of the constraints
+            contradiction = ill_posed(self.start.t, self.names[first:], J[first:, : self.n_v], unmet[first:])
+            if contradiction is not None:
+                raise contradiction
             A, _ = equilibrated(J)
             raise InconsistentInitialValues(
                 f"accelerations and multipliers cannot be determined at t = {self.start.t:.9g}: "

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import InconsistentInitialValues
+from dalembert.errors import IllPosedConstraints, InconsistentInitialValues
 
 ITERATIONS = 60
 UNIT = float(np.finfo(float).eps)
@@ -62,10 +62,16 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
             break
         z, residual, J = damped
     guilty = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
-    raise InconsistentInitialValues(
+    found = (
         f"no consistent values of {what} were found near the given ones at t = {t:.9g}: {names[guilty]} keeps a "
-        f"residual of {residual[guilty]:.3e}. Check the start values, and whether constraints contradict each other."
+        f"residual of {residual[guilty]:.3e}."
     )
+    from dalembert.regularize.contradiction import ill_posed
+
+    contradiction = ill_posed(t, names, J, residual) if np.isfinite(residual).all() else None
+    if contradiction is not None:
+        raise IllPosedConstraints(f"{found} {contradiction}", constraints=contradiction.constraints)
+    raise InconsistentInitialValues(f"{found} Check the start values, and whether constraints contradict each other.")
 
 
 def holds(residual: np.ndarray, J: Matrix, z: np.ndarray, roundings: float = ROUNDINGS) -> np.ndarray:

@@ -85,7 +85,7 @@ class Segment:
         kept = {kind: vectors[kind] for kind in self.model.continuous_kinds if kind in vectors}
         if self.model.mechanical:
             model = self.model
-            if model.contacts:  # what they do to velocities is for them to say
+            if model.has_contacts:  # what they do to velocities is for them to say
                 model = restricted(model, model.bilateral)
             moved = across_kink(model, before, after, kept)
             kept = {kind: moved[kind] for kind in kept}
@@ -179,7 +179,7 @@ class Segments:
 
     def _max_step(self) -> float:
         """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""
-        if not (self.model.mechanical and self.model.contacts):
+        if not self.model.has_contacts:
             return self.task.max_step
         return min(self.task.max_step, OF_INTERVAL * abs(self.task.t1 - self.task.t0))
 

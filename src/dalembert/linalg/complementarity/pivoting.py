@@ -142,6 +142,10 @@ class LinearForm:
         rough = np.flatnonzero((problem.dims > 1) & (problem.friction > 0))
         normal, m, k = problem.starts, len(problem.dims), len(rough)
         A, b, mu = problem.dense, problem.b, problem.friction[rough]
+        self._normal, self._U, self.contact = normal, np.zeros((problem.n, 0)), np.arange(m)
+        if not k:
+            self.M, self.q = (A, b) if m == problem.n else (A[np.ix_(normal, normal)], b[normal])
+            return
         # columns: unit forces of the directions
         count = np.where(problem.dims[rough] == 2, 2, 0 if angles is None else angles.shape[1])
         owner = np.repeat(np.arange(k), count)
@@ -169,7 +173,7 @@ class LinearForm:
         )
         self.q = np.concatenate([b[normal], U.T @ b, mu * problem.preload[rough]])
         self.contact = np.concatenate([np.arange(m), rough[owner], rough])
-        self._normal, self._U = normal, U
+        self._U = U
 
     def forces(self, z: np.ndarray) -> np.ndarray:
         """λ of the variables of the linear problem."""
@@ -212,7 +216,8 @@ def pivoted(M: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, int]:
     z = np.zeros(n)
     if not n:
         return z, 0
-    work, whole = np.empty(n * (2 * n + 2) + n * n + 6 * n), np.zeros(4 * n + 2, np.int64)
+    work = np.empty(kernels.lemke_reals.py_func(n))
+    whole = np.zeros(kernels.lemke_wholes.py_func(n), np.int64)
     status = kernels.lemke_kernel(M, q, z, work, whole)
     if status == kernels.SOLVED:
         return z, int(whole[0])

@@ -88,6 +88,15 @@ class ContactProblem:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    def at(self, b: np.ndarray, preload: np.ndarray | None = None) -> ContactProblem:
+        """The same contacts at other rates; arrays of ours, which are not checked again."""
+        twin = object.__new__(ContactProblem)
+        twin.__dict__.update(self.__dict__, b=b)
+        if preload is not None:
+            twin.__dict__.pop("scaled_friction", None)
+            twin.__dict__["preload"] = preload
+        return twin
+
     @property
     def n(self) -> int:
         """Number of rows."""
