@@ -55,7 +55,7 @@ class Loop:
     def run(self, initial: InitialValues, first_step: float | None) -> Solution:
         """Integrate; whatever happens, everything computed is in the result or in the exception's `.solution`."""
         recorder = self.recorder
-        x, x_dot = self.segments.current.form.start(initial)
+        x, x_dot = self.segments.current.start(initial)
         recorder.begin(self.segments.current, x, initial)
         try:
             self._integrate(x, x_dot, first_step)

@@ -17,14 +17,15 @@ from dalembert.solvers.status import Outcome, Status
 FARTHEST = 500.0
 
 
-def runge_kutta_kernel(layout, name, begin, take_stages, error_norm):
+def runge_kutta_kernel(layout, name, begin, take_stages, error_norm, farthest=FARTHEST):
     """The kernel of a method that differs from others by its stages and by its error estimate.
 
     ``begin(state, ports, la)`` is that of `stepping_kernel`;
     ``take_stages(state, ports, la)`` leaves the new point in `next`, with its matrices, and returns an outcome;
     ``error_norm(state, la)`` returns an outcome and the error, 1 being the largest allowed. Of the record they need
     `power`, what the error is to be raised to for the step size, `at_end`, whether the estimate needs the new point
-    complete, and `blind`, whether it leaves out the first stage: a jump between that and the next is not seen then.
+    complete, and `blind`, whether it leaves out the first stage: a jump between that and the next is not seen then,
+    unless integrals of cubics are off by more than `farthest` tolerances.
     """
 
     @device
@@ -50,7 +51,7 @@ def runge_kutta_kernel(layout, name, begin, take_stages, error_norm):
             outcome = core.arrive(state, ports, la, t)
             if outcome != FINE:
                 return core.give_up(state, outcome)
-        return finish_step(state, ports, la, buffer, scan, h_new, missed)
+        return finish_step(state, ports, la, buffer, scan, h_new, missed, farthest)
 
     return stepping_kernel(layout, name, begin, step)
 
@@ -74,7 +75,7 @@ def new_step_size(state, error):
 
 
 @device
-def finish_step(state, ports, la, buffer, scan, h_new, missed):
+def finish_step(state, ports, la, buffer, scan, h_new, missed, farthest):
     """With the new point complete in `next`: accept it if drift allows. Returns GO_ON or a `Status`."""
     drift = core.drifted(state)
     if drift > 0.0 and core.may_shrink(state):
@@ -82,8 +83,8 @@ def finish_step(state, ports, la, buffer, scan, h_new, missed):
     outcome, jump, inner = set_polynomial(state, ports, la)
     if outcome == STOPPED:
         return Status.PORT_FAILED
-    if state.blind == 1 and jump > FARTHEST and core.may_shrink(state):
-        return core.reject(state, Outcome.INACCURATE, abs(state.h) * max(state.max_shrink, 0.9 * FARTHEST / jump))
+    if state.blind == 1 and jump > farthest and core.may_shrink(state):
+        return core.reject(state, Outcome.INACCURATE, abs(state.h) * max(state.max_shrink, 0.9 * farthest / jump))
     set_multipliers(state, inner)
     remember(state)
     if missed or drift > 0.0:
