@@ -183,8 +183,10 @@ def check(
         names = [name for name in built.names(kind) if name not in _of_contacts(built)]
         if names:
             _row(table, VOCABULARY[kind].title, str(len(names)), ", ".join(names))
-    if built.mechanical and built.contacts:
+    if built.has_contacts and built.contacts:
         _row(table, "contacts", str(len(built.contacts)), ", ".join(contact.name for contact in built.contacts))
+    if built.has_contacts and built.dry:
+        _row(table, "dry friction", str(len(built.dry)), ", ".join(element.name for element in built.dry))
     modes = [name for name in built.discrete if name not in _of_contacts(built)]
     others = (("parameters", built.parameters), ("discrete variables", modes), ("inputs", built.inputs))
     for noun, names in (*others, ("outputs", built.outputs.names)):
@@ -449,11 +451,12 @@ def _summary(problem: Problem, solution: Solution) -> Table:
 
 def _of_contacts(model: Model) -> set[str]:
     """Names of multipliers and discrete variables that belong to contacts."""
-    if not (model.mechanical and model.contacts):
+    if not model.has_contacts:
         return set()
     from dalembert.model.contacts import SLACKS
 
-    own = (name for contact in model.contacts for name in (contact.name, *contact.stick_names, *contact.discrete))
+    every = (*model.contacts, *model.dry)
+    own = (name for contact in every for name in (contact.name, *contact.stick_names, *contact.discrete))
     return {*own, *SLACKS}
 
 

@@ -113,6 +113,17 @@ class RedundantConstraints(SingularMatrix):
     """Constraints depend on each other, and the decomposition that was chosen cannot deal with that."""
 
 
+class IllPosedConstraints(SingularMatrix, InconsistentInitialValues):
+    """Constraints that are in force together contradict each other, as where a surface has an edge.
+
+    `constraints` are the names of those behind it, as the message has them.
+    """
+
+    def __init__(self, message: str, solution: Any = None, constraints: tuple[str, ...] = ()):
+        super().__init__(message, solution)
+        self.constraints = constraints
+
+
 class SingularConfiguration(SimulationError):
     """The rank of the constraints changes: the mechanism is in a singular position."""
 

@@ -114,13 +114,6 @@ def test_models_that_need_other_methods(method):
 
 
 @before_multipliers
-def test_friction_needs_other_methods(method):
-    friction = pendulum(force=lambda s: [-0.1 * s.lam1 * s.x_dot, -9.81])
-    with pytest.raises(da.ModelError, match=r"depend on the multipliers.*Geoms"):
-        da.simulate(friction, (0, 1), p0=[1, 0], method=method)
-
-
-@before_multipliers
 @pytest.mark.filterwarnings("ignore::dalembert.errors.UntraceableWarning")
 def test_python_forces_that_read_multipliers(method):
     model = pendulum(force=lambda s: [0.0, -9.81 + 0 * float(s.lam1)])

@@ -55,26 +55,36 @@ def decide(
     """
     if not candidates:
         return Decision()
+    bounds = space.bounds(t, vectors, theta)
+    decision = Decision(modes={i: SLIDING for i in candidates if i in bounds and i in sliding})
+    candidates = [i for i in candidates if i not in decision.modes]  # of dry friction that slides the force is known
+    if not candidates:
+        return decision
     stick = {i for i in candidates if space.contacts[i].stick and i not in sliding}
     groups = [space.rows[i] if i in stick else space.rows[i][:1] for i in candidates]
     found = space.accelerations(t, vectors, theta, np.concatenate(groups))
-    dims = np.array([len(rows) for rows in groups], np.int64)
-    problem = ContactProblem(found.A, found.b, dims, np.array([friction[i] if i in stick else 0.0 for i in candidates]))
+    A, b, dims = _with_normals(found.A, found.b, [len(rows) for rows in groups], [i in bounds for i in candidates])
+    problem = ContactProblem(
+        A, b, dims, np.array([friction[i] if i in stick else 0.0 for i in candidates]),
+        np.array([bounds.get(i, 0.0) for i in candidates]),
+    )  # fmt: skip
     try:
         answer = solve(problem)
     except ComplementarityFailed as failure:
-        raise _paradox(space, t, found.A, dims, candidates, sliding, failure) from failure
+        raise _paradox(space, t, A, dims, candidates, sliding, failure) from failure
     starts = np.cumsum(dims) - dims
-    diagonal = np.abs(np.diag(found.A))
-    force = max(np.abs(answer.lam).max(), (np.abs(found.b) / np.where(diagonal > 0, diagonal, np.inf)).max())
-    speed = np.abs(found.b).max() + (np.abs(found.A) @ np.abs(answer.lam)).max()
-    decision = Decision(scale=float(force))
+    diagonal = np.abs(np.diag(A))
+    force = max(np.abs(answer.lam).max(), (np.abs(b) / np.where(diagonal > 0, diagonal, np.inf)).max())
+    speed = np.abs(b).max() + (np.abs(A) @ np.abs(answer.lam)).max()
+    decision.scale = float(force)
     forces: dict[int, np.ndarray] = {}
     yields = []  # to sliding, if one of them does
     for i, first, dim in zip(candidates, starts, dims, strict=True):
-        lam, y = answer.lam[first : first + dim], answer.y[first : first + dim]
+        lam, y = answer.lam[first : first + dim].copy(), answer.y[first : first + dim]
         loaded, rises = lam[0] > TIE * force, y[0] > TIE * speed
-        if not loaded and (rises or i in opening):
+        if i in bounds:
+            lam[0] = bounds[i]
+        elif not loaded and (rises or i in opening):
             continue
         forces[i] = lam
         decision.modes[i] = SLIDING if i in sliding else CLOSED
@@ -93,6 +103,21 @@ def decide(
     return decision
 
 
+def _with_normals(
+    A: np.ndarray, b: np.ndarray, lengths: Sequence[int], dry: Sequence[bool]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The matrix with a normal row for dry friction, too, in which nothing happens; and the rows of each block."""
+    own = np.concatenate([[False] * missing + [True] * n for n, missing in zip(lengths, dry, strict=True)]).astype(bool)
+    if own.all():
+        return A, b, np.array(lengths, np.int64)
+    whole, right = np.eye(len(own)), np.ones(len(own))
+    scale = np.abs(np.diag(A)).max(initial=0) or 1.0
+    whole *= scale
+    right *= np.abs(b).max(initial=0) or 1.0
+    whole[np.ix_(own, own)], right[own] = A, b
+    return whole, right, np.array([n + missing for n, missing in zip(lengths, dry, strict=True)], np.int64)
+
+
 def _choose_rows(
     space: ContactSpace,
     t: float,
@@ -108,6 +133,8 @@ def _choose_rows(
     rows, taken = _Independent(space, t, vectors, theta, list(forces)), []
     by_load = sorted(forces, key=lambda i: -forces[i][0])  # those that carry most have rows of their own
     for i in by_load:
+        if space.contacts[i].dry:
+            continue
         if rows.take(i, 0):
             taken.append(space.rows[i][0])
         else:
@@ -119,7 +146,7 @@ def _choose_rows(
     for i in sticking:
         for k in range(1, space.contacts[i].dim):
             if rows.take(i, k):
-                taken.append(space.rows[i][k])
+                taken.append(space.rows[i][k - space.contacts[i].dry])
             else:
                 dependent.append((i, k))
     if dependent:
@@ -152,7 +179,8 @@ class _Independent:
     def __init__(self, space: ContactSpace, t: float, vectors: Vectors, theta: np.ndarray, which: Sequence[int]):
         self.A = space.rates(t, vectors, theta, which).A
         dims = space.dims_of(which)
-        self.first = dict(zip(which, np.cumsum(dims) - dims, strict=True))
+        first = np.cumsum(dims) - dims - [space.contacts[i].dry for i in which]  # tangential rows are counted from 1
+        self.first = dict(zip(which, first.tolist(), strict=True))
         self._basis: list[np.ndarray] = []  # rows of a Cholesky factor
 
     def take(self, contact: int, row: int) -> bool:

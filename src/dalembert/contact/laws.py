@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ import numpy as np
 from dalembert.checks import quiet_arithmetic
 from dalembert.errors import ComplementarityFailed, ModelError
 from dalembert.linalg.complementarity.choice import solve
-from dalembert.linalg.complementarity.problem import ContactProblem, blocks, per_contact
+from dalembert.linalg.complementarity.gauss_seidel import diagonal_blocks
+from dalembert.linalg.complementarity.problem import ContactProblem, ContactSolution, per_contact
 from dalembert.options import one_of
 
 LAWS = ("newton", "poisson", "sequential")
@@ -38,11 +40,15 @@ ROUNDING = 1e-13
 #: A is symmetric but for this
 SYMMETRIC = 1e-8
 #: approach, relative to the largest rate before, that a sequence of impacts leaves to one without restitution
-AT_REST = 1e-12
+AT_REST = 1e-14
+#: the same, if there are no impulses that stop it
+NEGLIGIBLE = 1e-10
 #: impacts in a sequence for each contact
 MOST_IMPACTS = 1000
 #: factors on restitution that are looked at before the search among them
 SAMPLES = 16
+#: steps of that search
+HALVINGS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,31 +130,28 @@ def _check_symmetry(problem: ContactProblem, faults: list[str]) -> None:
 
 # -- all contacts at once --------------------------------------------------------------------------------------------
 
-Law = Callable[[ContactProblem, np.ndarray], np.ndarray]
+Solver = Callable[[ContactProblem], ContactSolution]
+Law = Callable[[ContactProblem, np.ndarray, Solver], np.ndarray]
 
 
-def _newton(before: ContactProblem, e: np.ndarray) -> np.ndarray:
+def _newton(before: ContactProblem, e: np.ndarray, solver: Solver) -> np.ndarray:
     """Impulses by Newton's law. Of a contact that opens already nothing is asked but to stay open."""
     b = before.b.copy()
     normal = b[before.starts]
     b[before.starts] = normal + e * np.minimum(normal, 0.0)
-    return solve(_with(before, b)).lam
+    return solver(before.at(b)).lam
 
 
-def _poisson(before: ContactProblem, e: np.ndarray) -> np.ndarray:
+def _poisson(before: ContactProblem, e: np.ndarray, solver: Solver) -> np.ndarray:
     """Impulses by Poisson's law: those of compression, then e times as much, and more where bodies would approach."""
-    compression = solve(before).lam
+    compression = solver(before).lam
     given = np.zeros(before.n)
     given[before.starts] = e * compression[before.starts]
     if not given.any():
         return compression
     b = before.b + before.A @ (compression + given)
-    more = solve(_with(before, b, given[before.starts])).lam
+    more = solver(before.at(b, given[before.starts])).lam
     return compression + given + more
-
-
-def _with(problem: ContactProblem, b: np.ndarray, preload: Any = 0.0) -> ContactProblem:
-    return ContactProblem(problem.A, b, problem.dims, problem.friction, preload)
 
 
 def _dissipative(before: ContactProblem, e: np.ndarray, law: Law) -> Impulses:
@@ -156,32 +159,29 @@ def _dissipative(before: ContactProblem, e: np.ndarray, law: Law) -> Impulses:
 
     def attempt(s: float) -> Impulses | None:
         try:
-            impulse = law(before, s * e)
+            near = found.impulse if found is not None else None
+            impulse = law(before, s * e, partial(solve, guess=near, quick=0.0 < s < 1.0))
         except ComplementarityFailed:
             if s == 0.0 or not e.any():
                 raise
             return None
         after = before.b + before.A @ impulse
-        return Impulses(impulse, after, s * e) if _dissipates(impulse, before.b, after) else None
+        # a factor that is searched for is one with which no rounding is needed
+        allowed = ROUNDING if s in (0.0, 1.0) else 0.0
+        return Impulses(impulse, after, s * e) if _work(impulse, before.b, after) <= allowed else None
 
+    found = None
     found = attempt(1.0)
     if found is not None:
         return found
-    if not e.any():
-        raise ComplementarityFailed("rounding errors are larger than the energy of the impact", _largest(before))
-    high = 1.0
-    for k in range(SAMPLES - 1, -1, -1):
-        low = k / SAMPLES
+    low = high = 1.0
+    while found is None:
+        if low == 0.0 or not e.any():
+            raise ComplementarityFailed("rounding errors are larger than the energy of the impact", _largest(before))
+        high, low = low, low - 1 / SAMPLES
         found = attempt(low)
-        if found is not None:
-            break
-        high = low
-    if found is None:
-        raise ComplementarityFailed("rounding errors are larger than the energy of the impact", _largest(before))
-    while high - low > 1e-15:
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if not low < middle < high:
-            break
         better = attempt(middle)
         if better is None:
             high = middle
@@ -190,10 +190,10 @@ def _dissipative(before: ContactProblem, e: np.ndarray, law: Law) -> Impulses:
     return found
 
 
-def _dissipates(impulse: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
-    """Whether kinetic energy does not grow, but for rounding."""
-    work = 0.5 * impulse * (before + after)
-    return bool(work.sum() <= ROUNDING * (np.abs(impulse) * (np.abs(before) + np.abs(after))).sum())
+def _work(impulse: np.ndarray, before: np.ndarray, after: np.ndarray) -> float:
+    """How much kinetic energy grows, relative to what impulses do in each direction."""
+    size = (np.abs(impulse) * (np.abs(before) + np.abs(after))).sum()
+    return float((impulse * (before + after)).sum() / size) if size > 0 else 0.0
 
 
 def _largest(problem: ContactProblem) -> int:
@@ -209,20 +209,28 @@ def _sequential(before: ContactProblem, e: np.ndarray) -> Impulses:
     With e < 1 there may be infinitely many. What is left of the approach in the end is stopped at once, without
     restitution.
     """
-    A, starts, rows = before.dense, before.starts, blocks(before.dims)
+    from dalembert.compile.kernel import load
+
+    load("dalembert.contact.sequence_kernels")
+    from dalembert.contact.sequence_kernels import impacts_in_sequence
+
+    A, starts, m = before.dense, before.starts, len(before.dims)
     gamma, impulse, used = before.b.copy(), np.zeros(before.n), e.copy()
     still = AT_REST * np.abs(before.b).max(initial=0.0)
-    for _ in range(MOST_IMPACTS * len(rows)):
-        i = int(np.argmin(gamma[starts])) if len(starts) else 0
-        if not len(starts) or gamma[starts[i]] >= -still:
-            break
-        own = rows[i]
-        single = ContactProblem(A[own, own], gamma[own], before.dims[i : i + 1], before.friction[i])
-        answer = _dissipative(single, e[i : i + 1], _newton)
-        impulse[own] += answer.impulse
-        used[i] = min(used[i], answer.restitution_used[0])
-        gamma = before.b + A @ impulse
-    if (gamma[starts] < 0).any():
-        impulse = impulse + solve(_with(before, gamma)).lam
+    impacts_in_sequence(
+        A, starts, before.dims, before.friction, e, diagonal_blocks(before), gamma, impulse, used, np.zeros(9), still,
+        MOST_IMPACTS * m,
+    )  # fmt: skip
+    gamma = before.b + A @ impulse
+    approach = -gamma[starts].min(initial=0.0)
+    if approach > still:
+        try:
+            rest = solve(before.at(gamma)).lam
+        except ComplementarityFailed:  # what is left is rounding errors, or contacts that will not come to rest
+            if approach > NEGLIGIBLE * np.abs(before.b).max():
+                rest, impulse = solve(before).lam, 0.0
+            else:
+                rest = 0.0
+        impulse = impulse + rest
         gamma = before.b + A @ impulse
     return Impulses(impulse, gamma, used)

@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.contact.accumulation import Series, bounces_to_rest
 from dalembert.contact.decision import Decision, decide, mode_values
+from dalembert.contact.edges import Edges
 from dalembert.contact.events import Change, ContactEvent, contact_events
 from dalembert.contact.laws import resolve
 from dalembert.contact.space import contact_space, named, sliding
@@ -30,6 +31,8 @@ OF_TOLERANCE, OF_VALUES = 1e-2, 1e-13
 OF_FORCE = 1e-10
 #: responses at practically the same time that mean that contacts get nowhere
 AT_ONCE, INSTANT = 200, 1e-13
+#: impacts at an edge by turns on its two sides
+MOST_FACES = 100
 
 
 @dataclass
@@ -59,17 +62,23 @@ class Happened:
     closing: set[int] = field(default_factory=set)
     opening: set[int] = field(default_factory=set)
     slipping: set[int] = field(default_factory=set)
-    stopping: set[int] = field(default_factory=set)
+    stopping: set[int] = field(default_factory=set)  # in space: or turning
+    crossing: set[int] = field(default_factory=set)  # numbers of edges
 
 
 class Contacts:
     """The contacts of a run: their events, and what these change."""
 
-    def __init__(self, model: EquationsOfMotion, tolerances: Tolerances, t0: float, t1: float):
+    def __init__(
+        self, model: EquationsOfMotion, tolerances: Tolerances, t0: float, t1: float, *, complementary: bool = False
+    ):
+        """`complementary`: the method itself decides in its steps which of the closed contacts act."""
         self.model, self.tolerances, self.t0, self.t1 = model, tolerances, t0, t1
+        self.complementary = complementary
         self.space = contact_space(model)
         self.restitution, self.friction = model.contact_values()
-        self.events: list[ContactEvent] = contact_events(model)
+        self.events: list[ContactEvent] = contact_events(model, complementary=complementary)
+        self.edges = Edges(model, self.space, found=not complementary)
         self.impacts: list[Impact] = []
         self.rests: list[Rest] = []
         self._recent: deque[float] = deque(maxlen=AT_ONCE)
@@ -99,11 +108,15 @@ class Contacts:
         sets = {
             Change.CLOSES: happened.closing,
             Change.OPENS: happened.opening,
+            Change.LEAVES: happened.opening,
             Change.SLIPS: happened.slipping,
             Change.STOPS: happened.stopping,
         }
-        for number in which:
-            sets[self.events[number].change].add(self.events[number].contact)
+        for event in map(self.events.__getitem__, which):
+            if event.change is Change.CROSSES:
+                happened.crossing.add(event.edge)
+            else:
+                sets[event.change].add(event.contact)
         self._must_progress(state.t, which)
         return self._settled(state, happened, occasion)
 
@@ -121,10 +134,13 @@ class Contacts:
     def _settled(self, state: HybridState, happened: Happened, occasion: str) -> HybridState:
         """Impacts, then the decision which contacts are in force from here on."""
         model, space, t = self.model, self.space, state.t
-        vectors, theta = dict(state.vectors), model.theta(t, state.discrete)
+        vectors = self.edges.reached(t, dict(state.vectors), state.discrete, happened.crossing)
+        theta = model.theta(t, state.discrete)
         modes = {contact.number: self._discrete(state, contact.mode) for contact in space.contacts}
         gaps = space.gaps(t, vectors, theta)
         scales = Scales.of(vectors, gaps, self.tolerances)
+        state, at_edge = self._on_pieces(state, vectors, happened, scales)
+        theta = model.theta(t, state.discrete)
         self._must_not_penetrate(t, gaps, modes, scales, occasion)
         closed = [
             i for i in range(len(gaps)) if modes[i] != OPEN or i in happened.closing or gaps[i] <= 10 * scales.gap
@@ -132,18 +148,94 @@ class Contacts:
         before, resting = vectors, set()
         vectors, impacts = self._impact(t, before, theta, closed, modes, scales, resting)
         self.impacts += impacts
+        if at_edge and impacts:
+            state, before, vectors, impacts = self._between_faces(
+                state, vectors, impacts, closed, modes, happened, scales
+            )
+            theta = model.theta(t, state.discrete)
+        pieces = 0  # that were tried in vain
         while True:
             rebounds = self._rebounds(impacts, resting, scales)
-            new, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales)
+            if at_edge:
+                rebounds = self._on_these_pieces(t, vectors, theta, rebounds, scales)
+            new, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales, at_edge)
             series = bounces_to_rest(
                 space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self.restitution,
                 max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), scales.speed,
             )  # fmt: skip
+            if series is None and at_edge and decision.modes:
+                turned = self._pushed(new, decision, scales)
+                if turned is not None:
+                    pieces += 1
+                    if pieces > 2 or impacts:  # it would bounce between them for ever
+                        raise self._held_by_edge(t, space.contacts[next(iter(decision.modes))].name)
+                    state = replace(state, discrete=turned)
+                    theta = model.theta(t, turned)
+                    continue
             if series is None:
-                return new
+                return replace(new, discrete=self.edges.released(new.discrete, decision.modes))
             self._continue(t, series, impacts)
             resting.add(series.contact)  # what remains of its rebounds is as if it had none
             vectors, _ = self._impact(t, before, theta, closed, modes, scales, resting)
+
+    def _on_pieces(
+        self, state: HybridState, vectors: Mapping[str, np.ndarray], happened: Happened, scales: Scales
+    ) -> tuple[HybridState, bool]:
+        """The state with the pieces of surfaces onto which the motion leads; whether it is at an edge."""
+        discrete, at_edge = self.edges.held(
+            state.t, vectors, state.discrete, happened.crossing, scales.gap, bool(happened.closing)
+        )
+        return replace(state, discrete=discrete), at_edge
+
+    def _between_faces(
+        self,
+        state: HybridState,
+        vectors: dict[str, np.ndarray],
+        impacts: list[Impact],
+        closed: Sequence[int],
+        modes: Mapping[int, float],
+        happened: Happened,
+        scales: Scales,
+    ) -> tuple[HybridState, dict[str, np.ndarray], dict[str, np.ndarray], list[Impact]]:
+        """An impact at an edge may lead back onto the piece from which the motion came, and to an impact there.
+
+        Returns the state, vectors before and after the last impact, and this."""
+        before = vectors
+        for _ in range(MOST_FACES):
+            turned, _ = self._on_pieces(state, vectors, happened, scales)
+            if self.edges.same(turned.discrete, state.discrete):
+                return state, before, vectors, impacts
+            state = turned
+            after, more = self._impact(
+                state.t, vectors, self.model.theta(state.t, state.discrete), closed, modes, scales, ()
+            )
+            if more:
+                before, vectors, impacts = vectors, after, more
+                self.impacts += more
+        raise self._held_by_edge(state.t, impacts[-1].contact)
+
+    def _on_these_pieces(
+        self, t: float, vectors: Mapping[str, np.ndarray], theta: np.ndarray, rebounds: dict[int, float], scales: Scales
+    ) -> dict[int, float]:
+        """Those that rebound also from the pieces onto which they were thrown back."""
+        which = list(rebounds)
+        rates, dims = self.space.rates(t, vectors, theta, which), self.space.dims_of(which)
+        speeds = rates.gamma[np.cumsum(dims) - dims]
+        return {i: float(speed) for i, speed in zip(which, speeds, strict=True) if speed > scales.noise}
+
+    def _pushed(self, state: HybridState, decision: Decision, scales: Scales) -> np.ndarray | None:
+        """Discrete variables with the pieces onto which forces push what stands still at an edge; None: as they are."""
+        t, theta = state.t, self.model.theta(state.t, state.discrete)
+        a = self.space.motion(t, state.vectors, theta, decision.rows)
+        turned = self.edges.pushed(t, state.vectors, state.discrete, a, scales.gap)
+        return None if self.edges.same(turned, state.discrete) else turned
+
+    def _held_by_edge(self, t: float, name: str) -> ContactError:
+        return ContactError(
+            f"contact '{name}' is held by an edge from two sides at t = {t:.9g}, as in a valley with a kink: one gap "
+            "has one normal only. Give the two sides as two gaps",
+            name,
+        )
 
     def _discrete(self, state: HybridState, name: str) -> float:
         return float(state.discrete[self.model.discrete_names.index(name)])
@@ -155,6 +247,8 @@ class Contacts:
             name = self.space.contacts[int(np.argmin(np.isfinite(gaps)))].name
             raise ContactError(f"the gap of contact '{name}' is not finite at t = {t:.9g}", name)
         allowed = self.tolerances.tightest[1] + 1e3 * scales.gap + scales.noise * 1e-3
+        if not len(gaps):
+            return
         deepest = min(range(len(gaps)), key=lambda i: gaps[i] if modes[i] == OPEN else np.inf)
         if occasion and modes[deepest] == OPEN and gaps[deepest] < -allowed:
             name = self.space.contacts[deepest].name
@@ -229,6 +323,7 @@ class Contacts:
         modes: Mapping[int, float],
         happened: Happened,
         scales: Scales,
+        at_edge: bool,
     ) -> tuple[HybridState, Decision]:
         model, space, t = self.model, self.space, state.t
         theta = model.theta(t, state.discrete)
@@ -239,10 +334,15 @@ class Contacts:
                 most = scales.speed if modes[i] == OPEN else scales.noise
                 if i not in rebounds and speed <= most:
                     stays.append(i)
+        if at_edge:
+            stays = self.edges.selected(t, vectors, theta, stays, self.friction)
+        stays += [contact.number for contact in space.contacts if contact.dry]
         slides: dict[int, np.ndarray] = {}
         for i, velocity in sliding(space, t, vectors, theta).items():
             speed = np.linalg.norm(velocity)
-            if i in stays and self.friction[i] > 0 and speed > scales.noise and i not in happened.stopping:
+            # in space the event may be that its direction has turned, at any speed
+            stops = i in happened.stopping and space.contacts[i].dim == 2
+            if i in stays and self.friction[i] > 0 and speed > scales.noise and not stops:
                 slides[i] = velocity / speed
         trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=slides)
         trial_discrete = self._with(state.discrete, mode_values(space, trial, scales.speed))
@@ -252,10 +352,13 @@ class Contacts:
         )  # fmt: skip
         decision.slips |= {i: d for i, d in slides.items() if decision.modes.get(i) == SLIDING}
         values = mode_values(space, decision, scales.speed)
+        if self.complementary:  # every closed contact has a row of its own
+            values |= {name: 0.0 for contact in space.contacts for name in (contact.implied, contact.load)}
         load = max(OF_FORCE * decision.scale, np.finfo(float).tiny)
         values |= dict(zip(SLACKS, (scales.gap, load, scales.speed), strict=True))
         names = (*model.names("lam"), *model.names("mu"))
         active = model.bilateral | {names[row] for row in decision.rows}
+        active |= {space.contacts[i].implied for i in decision.implied}
         new = replace(state, vectors=self._held(t, vectors, theta, decision))
         return new.changed(Transition(values=values, active=active), "contact"), decision
 

@@ -55,18 +55,26 @@ class ContactSpace:
     def __init__(self, model: EquationsOfMotion):
         self.model = model
         graph = model.graph
-        self.contacts = model.contacts
+        self.contacts = (*model.contacts, *model.dry)
         self.n = {kind: graph.size(kind) for kind in ("v", "w", "lam", "mu")}
-        normals = [contact.normal for contact in self.contacts]
-        # rows in the constraints (λ, then μ) of each contact
+        normals = [contact.normal for contact in model.contacts]
+        # rows in the constraints (λ, then μ) of each contact; dry friction has no normal one
         self.rows = [
-            np.array([contact.normal, *(self.n["lam"] + k for k in contact.stick)], int) for contact in self.contacts
+            np.array([*([] if contact.dry else [contact.normal]), *(self.n["lam"] + k for k in contact.stick)], int)
+            for contact in self.contacts
         ]
         self.others = np.setdiff1d(np.arange(self.n["lam"] + self.n["mu"]), np.concatenate(self.rows))
-        self._gaps = PointFunction(model, [-graph.value("holonomic")[normals]])
+        gaps = -graph.value("holonomic")[normals] if normals else ca.SX(0, 1)
+        bounds = graph.functions["bound"].sx if model.dry else ca.SX(0, 1)
+        self._gaps, self._bounds = PointFunction(model, [gaps]), PointFunction(model, [bounds])
 
     def gaps(self, t: float, vectors: Vectors, theta: np.ndarray) -> np.ndarray:
         return self._gaps(t, vectors, theta)[0].ravel()
+
+    def bounds(self, t: float, vectors: Vectors, theta: np.ndarray) -> dict[int, float]:
+        """The largest forces of dry friction, by number."""
+        found, first = self._bounds(t, vectors, theta)[0].ravel(), len(self.model.contacts)
+        return {first + k: float(bound) for k, bound in enumerate(found)}
 
     @cached_property
     def _sliding(self) -> PointFunction:
@@ -80,7 +88,8 @@ class ContactSpace:
         return np.concatenate([np.zeros(0, int), *(self.rows[i] for i in which)])
 
     def dims_of(self, which: Sequence[int]) -> np.ndarray:
-        return np.array([self.contacts[i].dim for i in which], np.int64)
+        """How many rows they have."""
+        return np.array([len(self.rows[i]) for i in which], np.int64)
 
     def rates(self, t: float, vectors: Vectors, theta: np.ndarray, which: Sequence[int]) -> Rates:
         """Rates of the contacts `which`, and how they answer to impulses."""
@@ -114,6 +123,15 @@ class ContactSpace:
         found = _solved(K, np.column_stack([-residual[inside], -B]), t)
         z, answer = found[:, 0], found[:, 1:]
         return Accelerations(-(C @ answer), -(residual[first + rows] + C @ z))
+
+    def motion(self, t: float, vectors: Vectors, theta: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """v' with the given rows of contacts in force; θ has the forces of others."""
+        n = self.n
+        zero = {**vectors, "a": np.zeros(n["v"]), "lam": np.zeros(n["lam"]), "mu": np.zeros(n["mu"])}
+        residual, J = start_problems(self.model).acceleration(t, zero, theta)
+        first = n["v"] + n["w"]
+        inside = np.concatenate([np.arange(first), first + self.others, first + np.asarray(rows, int)])
+        return _solved(_dense(J)[np.ix_(inside, inside)], -residual.ravel()[inside][:, None], t)[: n["v"], 0]
 
 
 def contact_space(model: EquationsOfMotion) -> ContactSpace:

@@ -54,6 +54,8 @@ class Model(Shared):
     own_formulation: str | None = None
     #: whether there are positions and velocities, a mass matrix, and constraints of several levels
     mechanical: bool = False
+    #: whether constraints are in force at times only: contacts, dry friction
+    has_contacts: bool = False
     #: whether derivatives enter by a matrix, E(x,t) x' = k(x,t)
     linear_in_rates: bool = True
     #: what is to be done with the `continuous_kinds` where inputs jump: a mode of `consistent_initial_values`

@@ -14,13 +14,14 @@ discrete variables, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.checks import NoNumber, real, shown
+from dalembert.model.edges import MOST, Edge, EdgeFinder
 from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction, describe
 from dalembert.model.namespace import explain_unknown
@@ -43,14 +44,22 @@ class Contact:
     """A contact of a model.
 
     Restitution and friction are numbers, or names of the model's parameters; `model.contact_values()` has the numbers.
+
+    An element of dry friction (in a joint, say) is a contact that is always closed, and whose normal force is given:
+    the largest friction force, `bound`.
     """
 
     name: str
-    number: int
-    normal: int  # of its row in the holonomic constraints, and of its multiplier in λ
+    number: int  # among all contacts, then elements of dry friction
+    normal: int  # of its row in the holonomic constraints, and of its multiplier in λ; −1: dry friction, see below
     stick: tuple[int, ...]  # of its rows in the nonholonomic constraints, and of their multipliers in μ
     restitution: float | str
     friction: float | str
+
+    @property
+    def dry(self) -> bool:
+        """Whether it is an element of dry friction."""
+        return self.normal < 0
 
     @property
     def dim(self) -> int:
@@ -105,7 +114,16 @@ class Traced:
 
     contacts: tuple[Contact, ...]
     gaps: ca.SX
-    sliding: tuple[ca.SX, ...]
+    sliding: tuple[ca.SX, ...]  # also of dry friction
+    dry: tuple[Contact, ...] = ()
+    bounds: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    edges: tuple[Edge, ...] = ()
+    switching: ca.SX | None = None  # functions of the edges
+    symbols: Mapping[str, ca.SX] = field(default_factory=dict)  # for their discrete variables, until there are any
+
+    @property
+    def every(self) -> tuple[Contact, ...]:
+        return (*self.contacts, *self.dry)
 
     @property
     def stick_rows(self) -> ca.SX:
@@ -113,8 +131,18 @@ class Traced:
 
     def discrete(self) -> dict[str, float]:
         """Start values of the discrete variables."""
-        names = [name for contact in self.contacts for name in contact.discrete]
-        return dict.fromkeys((*names, *SLACKS), 0.0)
+        names = [name for contact in self.every for name in contact.discrete]
+        return dict.fromkeys((*names, *SLACKS, *self.symbols), 0.0)
+
+    def in_symbols_of(self, discrete: Mapping[str, ca.SX]) -> Traced:
+        """The same with a model's symbols for the discrete variables of edges."""
+        if not self.edges:
+            return self
+        old = ca.vertcat(*self.symbols.values())
+        new = ca.vertcat(*(discrete[name] for name in self.symbols))
+        gaps, switching = (ca.substitute(column, old, new) for column in (self.gaps, self.switching))
+        sliding = tuple(ca.substitute(column, old, new) if column.numel() else column for column in self.sliding)
+        return replace(self, gaps=gaps, switching=switching, sliding=sliding)
 
 
 def trace_contacts(
@@ -168,6 +196,103 @@ def trace_contacts(
     return Traced(tuple(contacts), gaps, tuple(rows)) if len(faults) == found else None
 
 
+NOTHING = Traced((), ca.SX(0, 1), ())
+
+
+def trace_dry_friction(model: EquationsOfMotion, given: Any, traced: Traced, first: int, faults: list[str]) -> Traced:
+    """Elements of dry friction, behind the contacts; their rows begin at `first` in μ."""
+    from dalembert.model.base import wrong_name
+
+    if not isinstance(given, Mapping):
+        faults.append(
+            f"dry_friction={shown(given)}: give a mapping of names to pairs of a velocity and the largest force, "
+            "e.g. {'brake': (lambda s: s.phi_dot, 2.0)}"
+        )
+        return traced
+    found, elements, rows, bounds = len(faults), [], [], []
+    taken = {contact.name for contact in traced.contacts}
+    for name, pair in given.items():
+        wrong = wrong_name(name) or ("a contact has this name" if name in taken else "")
+        if wrong or not (isinstance(pair, list | tuple) and len(pair) == 2):
+            faults.append(f"dry_friction {shown(name)}: {wrong or 'give a pair of a velocity and the largest force'}")
+            continue
+        velocity, bound = pair
+        velocities = _sliding(model, _one(velocity), [name], faults, "dry_friction")[0]
+        if not velocities.numel() and len(faults) == found:
+            faults.append(f"dry_friction '{name}': give one sliding velocity, or two in space")
+        bounds.append(_bound(model, name, bound, faults))
+        stick = tuple(range(first, first + velocities.numel()))
+        elements.append(Contact(name, len(traced.contacts) + len(elements), -1, stick, 0.0, 1.0))
+        rows.append(velocities)
+        first += velocities.numel()
+    if len(faults) > found:
+        return traced
+    return replace(traced, dry=tuple(elements), bounds=ca.vertcat(*bounds), sliding=(*traced.sliding, *rows))
+
+
+def _one(velocity: Any) -> Any:
+    """The function of a single element as that of a list of contacts."""
+    if callable(velocity):
+
+        def of_one(s: Any) -> list[Any]:
+            return [velocity(s)]
+
+        of_one.__wrapped__ = velocity
+        return of_one
+    return [velocity]
+
+
+def _bound(model: EquationsOfMotion, name: str, given: Any, faults: list[str]) -> ca.SX:
+    if isinstance(given, str):
+        if given not in model.graph.parameters or model.graph.parameters[given].ndim:
+            faults.append(f"dry_friction '{name}': {given!r} is not the name of a parameter that is one number")
+            return ca.SX(0)
+        return model.graph.parameter_symbols[model.graph.theta_places()[given]]
+    if not callable(given):
+        try:
+            number = real(given)
+        except NoNumber:
+            number = np.nan
+        if not 0 <= number < np.inf:
+            faults.append(f"dry_friction '{name}': the largest force {shown(given)} must be a number ≥ 0")
+        return ca.SX(number)
+    function = model._trace("bound", given, faults)
+    if function is None:
+        return ca.SX(0)
+    if not function.traced or function.shape != (1, 1):
+        faults.append(f"{describe('dry_friction', given)}: the largest force of '{name}' must be one traceable number")
+        return ca.SX(0)
+    return function.sx
+
+
+def with_edges(model: EquationsOfMotion, traced: Traced, given: Any, faults: list[str]) -> Traced:
+    """Gaps and sliding velocities in smooth pieces, and the edges between them; `given` are those of the user."""
+    graph = model.graph
+    finder = EdgeFinder(ca.vertcat(graph.symbol["p"], graph.symbol.get("s", ca.SX(0, 1)), graph.time))
+    pieces = [finder.pieces(gap, i) for i, gap in enumerate(ca.vertsplit(traced.gaps))]
+    sliding = [finder.pieces(part, i) if part.numel() else part for i, part in enumerate(traced.sliding)]
+    if len(finder.edges) > MOST:
+        finder, pieces, sliding = EdgeFinder(ca.SX(0, 1)), ca.vertsplit(traced.gaps), traced.sliding
+    if given is not None:
+        function = model._trace("edges", given, faults)
+        if function is None:
+            return traced
+        where = describe("edges", given)
+        if not function.traced:
+            faults.append(f"{where}: switching functions must be traceable: {function.reason}")
+            return traced
+        for k, one in enumerate(ca.vertsplit(ca.densify(ca.vec(function.sx)))):
+            if not ca.depends_on(one, ca.vertcat(graph.symbol["p"], graph.symbol.get("s", ca.SX(0, 1)), graph.time)):
+                faults.append(f"{where}: function {k + 1} depends neither on positions nor on time: it has no roots")
+            finder.user(one, range(len(traced.contacts)))
+    if not finder.edges:
+        return traced
+    return replace(
+        traced, gaps=ca.vertcat(*pieces), sliding=tuple(sliding), edges=finder.edges, switching=finder.functions,
+        symbols=finder.symbols,
+    )  # fmt: skip
+
+
 def _names(given: Any, count: int, faults: list[str]) -> tuple[str, ...]:
     from dalembert.model.base import check_names
 
@@ -218,7 +343,9 @@ def _values(
     return values
 
 
-def _sliding(model: EquationsOfMotion, given: Any, names: Sequence[str], faults: list[str]) -> list[ca.SX]:
+def _sliding(
+    model: EquationsOfMotion, given: Any, names: Sequence[str], faults: list[str], argument: str = "sliding"
+) -> list[ca.SX]:
     """The tangential velocities of each contact, as columns."""
     nothing = [ca.SX(0, 1) for _ in names]
     if given is None:
@@ -239,7 +366,7 @@ def _sliding(model: EquationsOfMotion, given: Any, names: Sequence[str], faults:
     function = model._trace("sliding", flat, faults)
     if function is None:
         return nothing
-    where = describe("sliding", given)
+    where = describe(argument, given)
     if not function.traced:
         faults.append(f"{where}: sliding velocities must be traceable: {function.reason}")
         return nothing
@@ -281,7 +408,9 @@ def direction(traced: Traced, contact: Contact, discrete: Mapping[str, ca.SX]) -
 
 
 def normal_force(model: EquationsOfMotion, contact: Contact) -> ca.SX:
-    """The multiplier of a contact, or the constant force that stands for it."""
+    """The multiplier of a contact, or the constant force that stands for it; of dry friction its bound."""
+    if contact.dry:
+        return model.graph.functions["bound"].sx[contact.number - len(model.contacts)]
     return model.graph.symbol["lam"][contact.normal] + _discrete(model)[contact.load]
 
 
@@ -301,7 +430,11 @@ def contact_forces(model: EquationsOfMotion, traced: Traced) -> ca.SX:
     """What is added to the forces: friction of contacts that slide, and constant forces of rows that are implied."""
     graph, discrete = model.graph, _discrete(model)
     total, normals = ca.SX.zeros(graph.size("v")), _normals(model, traced)
-    for contact in traced.contacts:
+    for contact in traced.every:
+        if contact.dry:
+            W = ca.jacobian(traced.sliding[contact.number], graph.symbol["v"])
+            total += ca.mtimes(W.T, friction_force(model, traced, contact, multipliers=False))
+            continue
         push = ca.densify(normals[contact.number, :].T) * discrete[contact.load]
         # a normal may be undefined while the contact is open
         total += ca.vertcat(*(ca.if_else(discrete[contact.implied], part, 0) for part in ca.vertsplit(push)))
@@ -354,4 +487,8 @@ def contact_outputs(model: EquationsOfMotion, traced: Traced) -> dict[str, Any]:
             force = friction_force(model, traced, contact)
             outputs[f"{contact.name}.sliding"] = lambda s, velocity=velocity: vector(velocity)
             outputs[f"{contact.name}.friction"] = lambda s, force=force: vector(force)
+    for element in traced.dry:
+        velocity, force = traced.sliding[element.number], friction_force(model, traced, element)
+        outputs[f"{element.name}.sliding"] = lambda s, velocity=velocity: vector(velocity)
+        outputs[f"{element.name}.friction"] = lambda s, force=force: vector(force)
     return outputs

@@ -19,13 +19,17 @@ from dalembert.model.base import Model, check_names, wrong_name
 from dalembert.model.collisions import Collisions
 from dalembert.model.contacts import (
     IMPACTS,
+    NOTHING,
     Contact,
     Traced,
     contact_forces,
     contact_outputs,
     trace_contacts,
+    trace_dry_friction,
+    with_edges,
     with_rows,
 )
+from dalembert.model.edges import Edge
 from dalembert.model.functions import ModelFunction, call_with_numbers, describe
 from dalembert.model.native import ROLES, NativeFunction
 from dalembert.model.native_blocks import native_function
@@ -86,8 +90,15 @@ class EquationsOfMotion(Model):
     sliding : callable, optional
         For each contact its sliding velocity, linear in v: one number in the plane, a list of two in space, [] without
         friction.
+    edges : callable, optional
+        Functions of positions and time that are zero where the surfaces of contacts have edges. Those of np.maximum,
+        abs, np.where and the like in the gaps are found without it.
     impact : {"newton", "poisson", "sequential"}
         The law of impacts: Newton's (all contacts together), Poisson's, or Newton's for one contact after the other.
+    dry_friction : mapping, optional
+        Coulomb's friction with a given bound, as in joints: names to pairs of a sliding velocity (linear in v; two of
+        them in space) and the largest force, ``{"brake": (lambda s: s.phi_dot, 2.0)}``. The force may be a number, the
+        name of a parameter, or a function of positions, velocities and time.
     collisions : Collisions, optional
         Shapes of many bodies that collide with each other and with the ground; for `MoreauJean`.
     autonomous, constant_mass : bool, optional
@@ -122,6 +133,8 @@ class EquationsOfMotion(Model):
     mechanical = True
     restart_mode = "trust"
     contacts: tuple[Contact, ...] = ()
+    dry: tuple[Contact, ...] = ()  # elements of dry friction
+    edges: tuple[Edge, ...] = ()
     impact: str = "newton"
     collisions: Collisions | None = None
 
@@ -151,7 +164,9 @@ class EquationsOfMotion(Model):
         restitution: Any = None,
         friction: Any = None,
         sliding: Any = None,
+        edges: Any = None,
         impact: str = "newton",
+        dry_friction: Mapping[str, Any] | None = None,
         collisions: Collisions | None = None,
         lam: Sequence[str] | None = None,
         mu: Sequence[str] | None = None,
@@ -187,12 +202,13 @@ class EquationsOfMotion(Model):
         self._set_vector("contact_points", contact_points, graph.size("s"), faults)
         self._set_vector("holonomic", holonomic, None, faults)
         self._set_vector("nonholonomic", nonholonomic, None, faults)
-        traced = self._trace_contacts(unilateral, contacts, restitution, friction, sliding, impact, faults)
+        traced = self._trace_contacts(unilateral, contacts, restitution, friction, sliding, edges, impact, faults)
+        traced = self._trace_dry_friction(dry_friction, traced, faults)
         self._name_multipliers("lam", lam, "holonomic", faults, tuple(contact.name for contact in self.contacts))
-        sticks = tuple(name for contact in self.contacts for name in contact.stick_names)
+        sticks = tuple(name for contact in (*self.contacts, *self.dry) for name in contact.stick_names)
         self._name_multipliers("mu", mu, "nonholonomic", faults, sticks)
         if traced is not None:
-            self._add_rows(traced, faults)
+            traced = self._add_rows(traced, faults)
         self._set_mass(mass, faults)
         self._set_vector("force", force, graph.size("v"), faults)
         self._set_vector("dynamics", dynamics, graph.size("r"), faults)
@@ -205,8 +221,8 @@ class EquationsOfMotion(Model):
             ("velocity_constraints", velocity_constraints, n_lam),
             ("acceleration_constraints", acceleration_constraints, n_lam + n_mu),
         ):
-            if given is not None and self.contacts:
-                faults.append(f"{role}= cannot be given together with unilateral=: leave it out, it is derived")
+            if given is not None and (self.contacts or self.dry):
+                faults.append(f"{role}= cannot be given together with contacts: leave it out, it is derived")
             elif given is not None and not count:
                 faults.append(f"{role}= is given, but there are no constraints that it could be the derivative of")
         self._set_vector("velocity_constraints", velocity_constraints, n_lam, faults)
@@ -230,13 +246,20 @@ class EquationsOfMotion(Model):
 
     def __repr__(self) -> str:
         counts = {kind: self.graph.size(kind) for kind in self.state_kinds}
-        if self.contacts:  # their rows are in force only while they are closed
+        if self.contacts or self.dry:  # their rows are in force only while they are closed
             counts["lam"] -= len(self.contacts)
-            counts["mu"] -= sum(len(contact.stick) for contact in self.contacts)
+            counts["mu"] -= sum(len(contact.stick) for contact in (*self.contacts, *self.dry))
         parts = [VOCABULARY[kind].count(number) for kind, number in counts.items() if number]
         if self.contacts:
             parts.append(f"{len(self.contacts)} contact{'s' if len(self.contacts) > 1 else ''}")
+        if self.dry:
+            parts.append(f"{len(self.dry)} element{'s' if len(self.dry) > 1 else ''} of dry friction")
         return f"EquationsOfMotion({self.name!r}: {', '.join(parts)})"
+
+    @property
+    def has_contacts(self) -> bool:
+        """Whether there are contacts, or elements of dry friction."""
+        return bool(self.contacts or self.dry)
 
     # -- contacts --------------------------------------------------------------------------------------------------
 
@@ -244,15 +267,17 @@ class EquationsOfMotion(Model):
     def bilateral(self) -> frozenset[str]:
         """Names of the constraints that are always in force: all but those of contacts."""
         of_contacts = {name for contact in self.contacts for name in (contact.name, *contact.stick_names)}
+        of_contacts |= {name for element in self.dry for name in element.stick_names}
         return frozenset((*self.names("lam"), *self.names("mu"))) - of_contacts
 
     def contact_values(self) -> tuple[np.ndarray, np.ndarray]:
-        """Restitution and friction of each contact, as numbers."""
+        """Restitution and friction of each contact, as numbers; of dry friction 0 and 1."""
         values = {name: float(value) for name, value in self.graph.parameters.items() if not value.ndim}
-        pairs = [[values[x] if isinstance(x, str) else x for x in (c.restitution, c.friction)] for c in self.contacts]
+        every = (*self.contacts, *self.dry)
+        pairs = [[values[x] if isinstance(x, str) else x for x in (c.restitution, c.friction)] for c in every]
         e, mu = np.array(pairs, float).reshape(-1, 2).T
         for numbers, most, what in ((e, 1.0, "restitution"), (mu, np.inf, "friction")):
-            for contact in np.array(self.contacts, object)[~((numbers >= 0) & (numbers <= most))]:
+            for contact in np.array(every, object)[~((numbers >= 0) & (numbers <= most))]:
                 bound = "between 0 and 1" if what == "restitution" else "positive or zero"
                 raise ModelError(
                     f"parameter '{getattr(contact, what)}' of model '{self.name}' is the {what} of contact "
@@ -261,13 +286,22 @@ class EquationsOfMotion(Model):
         return e, mu
 
     def _trace_contacts(
-        self, unilateral: Any, names: Any, restitution: Any, friction: Any, sliding: Any, impact: Any, faults: list[str]
+        self,
+        unilateral: Any,
+        names: Any,
+        restitution: Any,
+        friction: Any,
+        sliding: Any,
+        edges: Any,
+        impact: Any,
+        faults: list[str],
     ) -> Traced | None:
         functions = self.graph.functions
         if impact not in IMPACTS:
             faults.append(f"impact={shown(impact)} must be one of {', '.join(map(repr, IMPACTS))}")
         if unilateral is None:
             others = {"contacts": names, "restitution": restitution, "friction": friction, "sliding": sliding}
+            others["edges"] = edges
             faults.extend(
                 f"{argument}= is given, but there are no contacts: unilateral= is missing"
                 for argument, given in others.items()
@@ -281,26 +315,46 @@ class EquationsOfMotion(Model):
         first = tuple(functions[role].shape[0] if role in functions else 0 for role in ("holonomic", "nonholonomic"))
         traced = trace_contacts(self, unilateral, names, restitution, friction, sliding, first, faults)
         if traced is not None:
-            self.contacts, self.impact = traced.contacts, impact
+            traced = with_edges(self, traced, edges, faults)
+            self.contacts, self.edges, self.impact = traced.contacts, traced.edges, impact
         return traced
 
-    def _add_rows(self, traced: Traced, faults: list[str]) -> None:
+    def _trace_dry_friction(self, given: Any, traced: Traced | None, faults: list[str]) -> Traced | None:
+        if given is None:
+            return traced
+        function = self.graph.functions.get("nonholonomic")
+        if function is not None and not function.traced:
+            faults.append("dry_friction= needs a nonholonomic= that can be traced, too")
+            return traced
+        known = traced or NOTHING
+        first = (function.shape[0] if function is not None else 0) + known.stick_rows.numel()
+        found = trace_dry_friction(self, given, known, first, faults)
+        self.dry = found.dry
+        return found if found.every else None
+
+    def _add_rows(self, traced: Traced, faults: list[str]) -> Traced:
         """The rows of contacts among the constraints, and their discrete variables."""
         graph = self.graph
         taken = {*(n for names in graph.vectors.values() for n in names), *graph.other_names()}
         for name in sorted(taken & set(traced.discrete())):
             faults.append(f"the name '{name}' is taken by a discrete variable of a contact; rename it or the contact")
         graph.add_discrete(traced.discrete())
+        if traced.dry:
+            graph.functions["bound"] = ModelFunction("bound", (len(traced.dry), 1), 1, ca.densify(traced.bounds))
+        traced = traced.in_symbols_of(dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True)))
+        if traced.edges:
+            graph.functions["edges"] = with_rows(None, "edges", traced.switching)
         for role, rows in (("holonomic", traced.gaps), ("nonholonomic", traced.stick_rows)):
             if rows.numel():
                 graph.functions[role] = with_rows(graph.functions.get(role), role, -rows)
+        return traced
 
     def _add_forces(self, traced: Traced, outputs: Any, faults: list[str]) -> Any:
         """The forces of contacts that no multiplier has; returns the outputs, with those of contacts."""
         force = self.graph.functions.get("force")
         if force is not None:
             if not force.traced and force.native is None:
-                faults.append("unilateral= needs a force= that can be traced, too")
+                faults.append("contacts and dry friction need a force= that can be traced, too")
                 return outputs
             more = ca.densify(contact_forces(self, traced))
             if force.traced:

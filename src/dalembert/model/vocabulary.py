@@ -163,6 +163,8 @@ FUNCTIONS: dict[str, FunctionRole] = {
     "holonomic": FunctionRole(("p", "s"), rows="lam", input_rates=False),
     "unilateral": FunctionRole(("p", "s"), rows="lam", input_rates=False),
     "sliding": FunctionRole(("p", "v", "s"), rows="mu"),
+    "bound": FunctionRole(("p", "v", "s")),
+    "edges": FunctionRole(("p", "s"), input_rates=False),
     "invariant": FunctionRole(("p", "v", "s")),
     "velocity_constraints": FunctionRole(("p", "v", "s"), rows="lam"),
     "acceleration_constraints": FunctionRole((*MECHANICAL, "a"), rows="lam"),

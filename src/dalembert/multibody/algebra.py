@@ -230,6 +230,17 @@ def rotation_vector(w: Sequence[float]) -> np.ndarray:
     return np.array(rotation_about(tuple((w / angle).tolist()), angle), float)
 
 
+def perpendicular(axis: Sequence[float]) -> tuple[Vector, Vector]:
+    """Two unit vectors that form a right-handed frame with the axis."""
+    n = np.array(axis, float)
+    k = int(np.argmin(np.abs(n)))
+    one = np.cross(np.eye(3)[k], n)
+    if np.count_nonzero(n) == 1:  # x, y or z: the other axes in their order
+        one = np.eye(3)[(int(np.argmax(np.abs(n))) + 1) % 3]
+    one = one / np.linalg.norm(one)
+    return tuple(one.tolist()), tuple(np.cross(n, one).tolist())
+
+
 def sx_matrix(rows: Sequence[Sequence[Scalar]]) -> ca.SX:
     """A CasADi matrix whose zeros are structural."""
     M = ca.SX(len(rows), len(rows[0]) if len(rows) else 0)

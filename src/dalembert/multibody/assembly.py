@@ -19,6 +19,7 @@ from dalembert.locks import forks_wait
 from dalembert.model.namespace import explain_unknown
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closing import Closing, constrained, drives
+from dalembert.multibody.contacting import gaps_at
 from dalembert.multibody.equations import COORDINATES, own_bodies
 from dalembert.multibody.known import gather, time_of
 from dalembert.multibody.parts import Body, Frame
@@ -57,7 +58,8 @@ class Assembly:
         The time at which drives are taken.
 
     Everything else is there by name: ``assembly["pin.angle"]`` also of cut joints, rates, "crank.position",
-    "crank.com", "crank.orientation", "crank.angle" (planar systems), "crank.velocity", "crank.angular_velocity".
+    "crank.com", "crank.orientation", "crank.angle" (planar systems), "crank.velocity", "crank.angular_velocity";
+    "floor.gap" of contacts.
     """
 
     coordinates: str
@@ -83,6 +85,11 @@ class Assembly:
         """Where everything is."""
         return Poses(self.bones, self.q, self.u)
 
+    @computed
+    def gaps(self) -> dict[str, float]:
+        """Of contacts, by name. Nothing keeps them from being negative: contacts take no part in the assembly."""
+        return gaps_at(self.bones.system, self.poses)
+
     @property
     def start(self) -> dict[str, np.ndarray]:
         """As arguments of `simulate`: ``da.simulate(model, (0, 1), **assembly.start)``."""
@@ -107,6 +114,8 @@ class Assembly:
             values = _of_frame(self.poses, system.markers[head])
             if part in values:
                 return values[part]
+        if part and name.endswith(".gap") and name.removesuffix(".gap") in self.gaps:
+            return self.gaps[name.removesuffix(".gap")]
         if name in self.names:
             return float(self.p[self.names.index(name)])
         if name in self.rates:
@@ -120,6 +129,7 @@ class Assembly:
         parts = tuple(_of_body(self.poses, system.ground))
         names += [f"{body.name}.{part}" for body in system.bodies for part in parts]
         names += [f"{name}.{part}" for name in system.markers for part in parts if not part.startswith("com")]
+        names += [f"{name}.gap" for name in self.gaps]
         return tuple(dict.fromkeys([*names, *self.names, *self.rates]))
 
     def __repr__(self) -> str:

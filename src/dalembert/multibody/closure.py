@@ -12,9 +12,10 @@ from dataclasses import replace
 import casadi as ca
 
 from dalembert.multibody import algebra as al
-from dalembert.multibody.algebra import UNIT, Scalar, Vector
+from dalembert.multibody.algebra import UNIT, Scalar, Vector, perpendicular
 from dalembert.multibody.parts import Joint
-from dalembert.multibody.scene import Motion, Scene, perpendicular, relative_angle
+from dalembert.multibody.readings import Motion, relative_angle
+from dalembert.multibody.scene import Scene
 
 Row = tuple[str, Scalar]
 

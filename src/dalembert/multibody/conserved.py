@@ -38,6 +38,8 @@ def check_conservative(system: Multibody) -> None:
             wrong.append(f"{what} has a stiffness of which no potential is known")
         elif callable(element.damping) or element.damping != 0.0:
             wrong.append(f"{what} has damping")
+    wrong += [f"impacts of contact '{contact.name}' take energy" for contact in system.contacts[:1]]
+    wrong += [f"dry friction '{brake.name}' takes energy" for brake in system.brakes]
     if wrong:
         raise OptionError(f"invariant='energy': the energy is not kept, since {'; '.join(wrong)}")
 

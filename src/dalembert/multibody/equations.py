@@ -11,8 +11,10 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.errors import CannotAssemble, FunctionFailed, OptionError
+from dalembert.kept import computed
 from dalembert.locks import forks_wait
 from dalembert.model import EquationsOfMotion
+from dalembert.model.contacts import IMPACTS
 from dalembert.model.expression import scalar
 from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
@@ -26,6 +28,7 @@ from dalembert.multibody.observe import Observer, Results, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
 from dalembert.multibody.skeleton import Skeleton, skeleton
+from dalembert.multibody.touching import Touching, contact_arguments, has_contacts
 from dalembert.multibody.untraced import try_out
 
 if TYPE_CHECKING:
@@ -55,6 +58,11 @@ class Expressions:
     def bones(self) -> Skeleton:
         return self.scene.bones
 
+    @computed
+    def touching(self) -> Touching:
+        """Contacts; they are no rows among `rows`, which are always in force."""
+        return Touching(self.scene)
+
 
 @forks_wait
 def equations(
@@ -65,6 +73,7 @@ def equations(
     known: Mapping[str, Any] | bool | None = None,
     redundant: str = "drop",
     invariant: str | None = None,
+    impact: str = "newton",
 ) -> EquationsOfMotion:
     """See `Multibody.equations`."""
     from dalembert.multibody.redundancy import select
@@ -73,6 +82,7 @@ def equations(
         ("coordinates", coordinates, COORDINATES),
         ("formalism", formalism, FORMALISMS),
         ("redundant", redundant, REDUNDANT),
+        ("impact", impact, IMPACTS),
     ):
         if not isinstance(given, str) or given not in allowed:
             raise OptionError(f"{what}={shown(given)} must be one of {', '.join(allowed)}")
@@ -81,9 +91,16 @@ def equations(
             raise OptionError(f"invariant={shown(invariant)} must be 'energy' or None")
         check_conservative(system)
     own = own_bodies(system, coordinates, absolute)
-    # matrices of absolute coordinates are sparse; where nothing is joined, they are those of the joints
-    parts = expressions(system, own, kernels=(own is not None or not system.joints) and suits_kernels(system))
+    # matrices of absolute coordinates are sparse; where nothing is joined, they are those of the joints. Friction of
+    # contacts stands in graphs
+    kernels = (own is not None or not system.joints) and suits_kernels(system) and not has_contacts(system)
+    parts = expressions(system, own, kernels=kernels)
     large = parts.kernels
+    if formalism == "explicit" and has_contacts(system):
+        raise OptionError(
+            "formalism='explicit' is for systems without contacts and dry friction, and this one has "
+            f"'{(*system.contacts, *system.brakes)[0].name}'; take formalism='residual'"
+        )
     if formalism == "explicit" and parts.rows:
         raise OptionError(
             f"formalism='explicit' is for systems without constraints, and this one has {len(parts.rows)} "
@@ -104,6 +121,7 @@ def equations(
     parts = replace(parts, rows=tuple(rows), owners=tuple(owners))
     if invariant is not None:
         functions["invariant"] = energy_kept(observer)
+    functions |= contact_arguments(parts, len(parts.rows), impact)
     return _model(system, parts, observer, functions, start)
 
 

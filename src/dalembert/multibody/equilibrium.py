@@ -29,6 +29,7 @@ ACCEPTED = 1e-10
 _RELAXATIONS = 4  # times that relaxation is tried, for longer every time
 _RELAX_STEPS = 400
 _LONGEST = 0.2  # motion in a step of relaxation, in radians or lengths of the system
+_NO_CONTACTS = ". Contacts take no part in the search: nothing rests on them"
 _CORRECTIONS = 6  # of positions onto the constraints after a step of relaxation
 
 
@@ -99,7 +100,15 @@ def equilibrium(
     if not isinstance(stable, bool | np.bool_):
         raise OptionError(f"equilibrium: stable={shown(stable)} must be True or False")
     balance = _Balance(system, guess, known, t)
-    return balance.solve(stable)
+    found = balance.solve(stable)
+    for name, gap in found.configuration.gaps.items():
+        if gap < -ACCEPTED * balance.mech.size:
+            raise NoEquilibrium(
+                f"'{system.name}': forces balance where contact '{name}' has the gap {gap:g}. Contacts take no part in "
+                "the search for an equilibrium; describe what rests on something by a joint, or let it come to rest in "
+                "a simulation"
+            )
+    return found
 
 
 def _linear(configuration: Assembly, held: Known, r: np.ndarray) -> Linearization:
@@ -283,5 +292,5 @@ class _Balance:
         raise NoEquilibrium(
             f"'{self.system.name}': no equilibrium was found; in the best position the {what} is out of balance by "
             f"{best.residual:.1e} (relative to the weight). Is something free to move for ever? Hold it with "
-            "known=..., or give another guess=..."
+            "known=..., or give another guess=..." + (_NO_CONTACTS if self.system.contacts else "")
         )

@@ -19,11 +19,13 @@ from dalembert.kept import computed
 from dalembert.locks import forks_wait
 from dalembert.model.namespace import explain_unknown
 from dalembert.multibody.assembly import assembled
+from dalembert.multibody.contacting import gaps_at
 from dalembert.multibody.elements import Drive
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.known import names_of, time_of
 from dalembert.multibody.mechanics import Mechanics
 from dalembert.multibody.observe import Observer
+from dalembert.multibody.poses import Poses
 from dalembert.multibody.search import quietly
 
 if TYPE_CHECKING:
@@ -148,6 +150,17 @@ def linearize(
         p = _vector("p", p, mech.bones.n_q)
         v = np.zeros(mech.bones.n_v) if v is None else _vector("v", v, mech.bones.n_v)
     r = mech.r0 if r is None else _vector("r", r, len(mech.r0))
+    if system.brakes:
+        raise ModelError(
+            f"linearize: dry friction '{system.brakes[0].name}' has no linear form; take mb.friction(...), which is "
+            "smooth"
+        )
+    closed = [name for name, gap in gaps_at(system, Poses(mech.bones, p)).items() if gap <= _CLOSED * mech.size]
+    if closed:
+        raise ModelError(
+            f"linearize: contact '{closed[0]}' is closed in this state, and no linear system opens and closes it; "
+            "linearize a description that has a joint in its place, or none"
+        )
     return about(mech, read, pushed, names_of("linearize: outputs", outputs), p, v, r)
 
 
@@ -297,6 +310,7 @@ class _Linearized:
         observer = Observer(mech.system, set(), mech.parts)
         scales = np.array([mech.size if row.length else 1.0 for row in mech.rows])
         observer.__dict__["lam"] = mech.lam / scales if self.k else mech.lam
+        observer.__dict__["contact_forces"] = observer.without_contacts
         known = {*observer.names(), *mech.bones.names, *mech.bones.rates}
         blocks, names = [], []
         for name in self.names:

@@ -9,7 +9,7 @@ import casadi as ca
 
 from dalembert.errors import ModelError
 from dalembert.kept import computed
-from dalembert.model.expression import to_sx
+from dalembert.model.expression import to_sx, vector
 from dalembert.model.namespace import Namespace
 from dalembert.model.outputs import LazyOutputs
 from dalembert.model.travel import carried
@@ -18,6 +18,7 @@ from dalembert.multibody.algebra import Matrix, Scalar, Vector
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.reacting import Reactions
 from dalembert.multibody.scene import Scene, Symbols
+from dalembert.multibody.touching import ContactResults
 from dalembert.multibody.untraced import WithPython
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ OF_SYSTEMS = {
 }
 
 
-class Observer(Reactions):
+class Observer(Reactions, ContactResults):
     """Makes expressions of results when they are asked for. It travels as the description that it belongs to."""
 
     def __init__(
@@ -117,6 +118,8 @@ class Observer(Reactions):
         """A line about a result; None if there is none of this name, or if it is a variable of the model."""
         head, _, part = name.partition(".")
         line = OF_SYSTEMS.get(name) or self._lines(head).get(part)
+        if line is None and (contact := self.contact_of(name)) is not None:
+            line = self.contact_line(*contact)
         if part in OF_JOINTS and self.chosen is not None and self.chosen.dependent:
             open_ = [what.removeprefix(f"{part} ") for what in self._not_unique.get(head, ()) if what.startswith(part)]
             line = f"{line}; not unique in {', '.join(open_)}: the smallest one" if open_ and line else line
@@ -130,16 +133,24 @@ class Observer(Reactions):
             for part in self._lines(head):
                 if f"{head}.{part}" not in self._variables:
                     yield f"{head}.{part}"
+        yield from self._contact_names()
         yield from (name for name in self.scene.reports if name not in self._variables)
         yield from OF_SYSTEMS
 
     def __call__(self, name: str) -> Callable[[Namespace], Any]:
         """The result as a function of a model's namespace."""
+        contact = self.contact_of(name)
+        if contact is not None and contact[1] in ("sliding", "friction"):  # vectors also in the plane
+            inner = self._transplanted(ca.vertcat(*map(ca.SX, self._along_tangents(*contact))))
+            return lambda s: vector(ca.densify(ca.SX(inner(s))))
         return self._function(*self.value(name))
 
     def value(self, name: str) -> tuple[Any, int]:
         """The result as an expression in symbols of the description: scalar, vector or matrix, and its width."""
         head, _, part = name.partition(".")
+        contact = self.contact_of(name)
+        if contact is not None:
+            return self._of_contact(*contact)
         if name in self.scene.reports:
             return self.scene.reports[name][0], self._width
         if name in OF_SYSTEMS:
@@ -159,19 +170,25 @@ class Observer(Reactions):
 
     # -- symbols and functions -------------------------------------------------------------------------------------
 
+    @property
+    def n_rows(self) -> int:
+        """Of the model's constraints in joints; those of contacts follow them."""
+        return len(self.parts.rows if self.chosen is None else self.chosen.kept)
+
     @computed
     def model_lam(self) -> ca.SX:
         """Multipliers of the model, which may have left out redundant constraints."""
-        return ca.SX.sym("lam", len(self.parts.rows if self.chosen is None else self.chosen.kept))
+        return ca.SX.sym("lam", self.n_rows + len(self.system.contacts))
 
     @computed
     def lam(self) -> ca.SX:
-        """Multipliers of all constraints."""
+        """Multipliers of all constraints in joints."""
+        own = self.model_lam[: self.n_rows]
         if self.chosen is None or not self.chosen.dependent:
-            return self.model_lam
+            return own
         from dalembert.multibody.redundancy import all_multipliers
 
-        return all_multipliers(self, self.chosen, self.model_lam)
+        return all_multipliers(self, self.chosen, own)
 
     def _function(self, value: Any, width: int) -> Callable[[Namespace], Any]:
         """A function of the namespace that returns a scalar, a vector, or a matrix."""
@@ -183,12 +200,16 @@ class Observer(Reactions):
             expression, shape = ca.SX(value[2]), "scalar"
         else:
             expression, shape = ca.densify(ca.vertcat(*value[:width])), "vector"
-        inner = transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.model_lam)
+        inner = self._transplanted(expression)
         if shape == "matrix":
             from dalembert.model.expression import matrix
 
             return lambda s: matrix(ca.densify(inner(s)))
         return inner
+
+    def _transplanted(self, expression: ca.SX) -> Callable[[Namespace], Any]:
+        mu, discrete = self.contact_symbols
+        return transplant(self.parts.symbols, expression, a=self.parts.symbols.a, lam=self.model_lam, mu=mu, **discrete)
 
     # -- bodies and frames -----------------------------------------------------------------------------------------
 

@@ -251,7 +251,7 @@ def _connected(G: ca.SX, kept: list[int], dependent: list[int]) -> list[int]:
 def _reactions(observer: Observer, lam: ca.SX) -> ca.SX:
     """Forces and torques (over a length) of all joints, with given multipliers."""
     shadow = Observer(observer.system, observer.own, observer.parts)
-    shadow.__dict__["lam"] = lam
+    shadow.__dict__ |= {"lam": lam, "contact_forces": observer.contact_forces}
     bones = observer.parts.bones
     size = _size(observer)
     found: list[Any] = []

@@ -12,6 +12,7 @@ from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError
 from dalembert.multibody.analysing import Analysing
 from dalembert.multibody.colliding import Colliding
+from dalembert.multibody.contacting import Brake, Contacting, Pair
 from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
 from dalembert.multibody.parts import Body, Frame, placed
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 ROUNDED = 1e-9
 
 
-class Multibody(Joining, Loading, Colliding, Analysing):
+class Multibody(Joining, Loading, Contacting, Colliding, Analysing):
     """Bodies, joints and forces, from which equations of motion follow in several sets of coordinates.
 
     Parameters
@@ -70,6 +71,8 @@ class Multibody(Joining, Loading, Colliding, Analysing):
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
         self.elements: list[Element] = []
+        self.contacts: list[Pair] = []
+        self.brakes: list[Brake] = []
         self.parameters: dict[str, Parameter] = {}
         self.inputs: dict[str, Any] = {}
         self.markers: dict[str, Frame] = {}  # frames with names
@@ -79,6 +82,8 @@ class Multibody(Joining, Loading, Colliding, Analysing):
     def __repr__(self) -> str:
         counts = [(len(self.bodies), "body", "bodies"), (len(self.joints), "joint", "joints")]
         counts.append((len(self.elements), "force element", "force elements"))
+        counts.append((len(self.contacts), "contact", "contacts"))
+        counts.append((len(self.brakes), "element of dry friction", "elements of dry friction"))
         parts = [f"{n} {one if n == 1 else many}" for n, one, many in counts if n]
         return f"Multibody({self.name!r}: {', '.join([*parts, 'planar' if self.planar else 'spatial'])})"
 
@@ -108,7 +113,7 @@ class Multibody(Joining, Loading, Colliding, Analysing):
         com : vector
             Centre of mass in the body's frame. Default: its origin.
         shape : a shape or a sequence of shapes, optional
-            For drawing, and for `collide`.
+            For drawing, for contacts, and for `collide`.
         position, orientation : vector and rotation, optional
             Where the body is about at the start. Of bodies that no joint holds it is where they start; for others it
             helps to find the right one of several ways to assemble the system.
@@ -186,6 +191,7 @@ class Multibody(Joining, Loading, Colliding, Analysing):
         known: Mapping[str, Any] | bool | None = None,
         redundant: str = "drop",
         invariant: str | None = None,
+        impact: str = "newton",
     ) -> EquationsOfMotion:
         """The equations of motion.
 
@@ -210,10 +216,12 @@ class Multibody(Joining, Loading, Colliding, Analysing):
         invariant : "energy", optional
             Lets the total energy be an invariant, which `Geoms` and `Odassl` keep; for systems without damping and
             drives. Its value at the start is the parameter "energy.start" of the model.
+        impact : {"newton", "poisson", "sequential"}
+            The law of impacts in contacts, see `EquationsOfMotion`.
         """
         from dalembert.multibody.equations import equations
 
-        return equations(self, coordinates, formalism, absolute, known, redundant, invariant)
+        return equations(self, coordinates, formalism, absolute, known, redundant, invariant, impact)
 
     @classmethod
     def from_urdf(

@@ -3,7 +3,7 @@
 Every function returns a `Problem`; `catalogue()` lists by name those that every method should solve,
 `catalogue_large()` those with many bodies or long time spans, `catalogue_singular()` those with redundant constraints
 or singular positions, `catalogue_quasi_linear()` those that are not equations of motion, `catalogue_multibody()` those
-described by bodies and joints.
+described by bodies and joints, `catalogue_contact()` those with contacts.
 
 >>> from dalembert import problems
 >>> problems.catalogue()["pendulum"]().title
@@ -32,6 +32,25 @@ from .bodies import (
 from .bricard import bricard, bricard_point
 from .cable_drum import cable_drum
 from .car_axis import car_axis
+from .contact import (
+    WOODPECKER_CYCLE,
+    ImpactProblem,
+    KnownImpact,
+    ball_chain,
+    ball_over_corner,
+    ball_over_edge,
+    ball_stack,
+    billiard,
+    bouncing_ball,
+    bouncing_balls,
+    falling_block,
+    four_bar_stop,
+    newtons_cradle,
+    painleve_rod,
+    rimless_wheel,
+    sliding_box,
+    woodpecker,
+)
 from .fekete import fekete
 from .four_bar_chain import four_bar_chain, four_bar_singular_times
 from .four_bar_linkage import four_bar_linkage
@@ -55,44 +74,61 @@ from .truck11 import truck11
 __all__ = [
     "INSULATOR_CHAIN_TURN",
     "ROCKING_BLOCK_FLAT",
+    "WOODPECKER_CYCLE",
     "BodiesProblem",
+    "ImpactProblem",
+    "KnownImpact",
     "Problem",
     "Reference",
     "andrews",
     "andrews_from_bodies",
+    "ball_chain",
     "ball_in_ellipse",
+    "ball_over_corner",
+    "ball_over_edge",
+    "ball_stack",
+    "billiard",
+    "bouncing_ball",
+    "bouncing_balls",
     "bricard",
     "bricard_from_bodies",
     "bricard_point",
     "cable_drum",
     "car_axis",
     "catalogue",
+    "catalogue_contact",
     "catalogue_large",
     "catalogue_multibody",
     "catalogue_quasi_linear",
     "catalogue_singular",
     "chain_of_bodies",
     "chain_system",
+    "falling_block",
     "fekete",
     "four_bar_chain",
     "four_bar_linkage",
     "four_bar_singular_times",
+    "four_bar_stop",
     "four_bars_from_bodies",
     "heavy_top",
     "iftomm_pendulum",
     "insulator_chain",
     "motor_pendulum",
     "moving_chain",
+    "newtons_cradle",
+    "painleve_rod",
     "passenger_car",
     "pendulum",
     "pendulum_chain",
     "pendulum_from_bodies",
     "railway_carriage",
+    "rimless_wheel",
     "rocking_block",
     "rolling_disc",
     "six_axis_robot",
     "sleigh",
     "slider_crank",
+    "sliding_box",
     "spatial_slider_crank",
     "spheres_in_box",
     "stewart_platform",
@@ -100,6 +136,7 @@ __all__ = [
     "truck",
     "truck11",
     "truck_from_bodies",
+    "woodpecker",
 ]
 
 _PROBLEMS: tuple[Callable[..., Problem], ...] = (
@@ -142,6 +179,24 @@ _BODIES: tuple[Callable[..., BodiesProblem], ...] = (
 )
 
 
+_CONTACT: tuple[Callable[..., ImpactProblem], ...] = (
+    bouncing_ball,
+    bouncing_balls,
+    ball_stack,
+    ball_chain,
+    newtons_cradle,
+    falling_block,
+    four_bar_stop,
+    woodpecker,
+    sliding_box,
+    painleve_rod,
+    rimless_wheel,
+    billiard,
+    ball_over_edge,
+    ball_over_corner,
+)
+
+
 def catalogue() -> dict[str, Callable[..., Problem]]:
     """All problems whose constraints are independent: name to the function that makes the problem."""
     return {function.__name__: function for function in _PROBLEMS}
@@ -163,6 +218,11 @@ def catalogue_quasi_linear() -> dict[str, Callable[..., Problem]]:
 def catalogue_multibody() -> dict[str, Callable[..., BodiesProblem]]:
     """Problems described by bodies and joints; their functions take `coordinates`, "joint", "absolute" or "mixed"."""
     return {function.__name__: function for function in _BODIES}
+
+
+def catalogue_contact() -> dict[str, Callable[..., ImpactProblem]]:
+    """Problems with contacts: impacts, friction, and what is closed and open changes."""
+    return {function.__name__: function for function in _CONTACT}
 
 
 def catalogue_singular() -> dict[str, Callable[..., Problem]]:

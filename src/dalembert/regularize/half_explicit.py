@@ -25,6 +25,7 @@ from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.functions import call_with_numbers
 from dalembert.model.graph import Graph
 from dalembert.model.kinematics import jacobian
+from dalembert.model.linearity import linear_in
 from dalembert.model.namespace import UnknownName
 from dalembert.model.vocabulary import FUNCTIONS, MECHANICAL, VOCABULARY, Role, select
 from dalembert.regularize.form import Form
@@ -60,9 +61,21 @@ class DescriptorForm(Form):
     kept: Kept = field(init=False, repr=False)
 
     @property
+    def settles_multipliers(self) -> bool:
+        """With contacts: forces of bodies at rest may change much within a step, and polynomials do not follow them."""
+        return bool(self.model.has_contacts and self.constraint_names)
+
+    @property
     def has_friction(self) -> bool:
         """Whether the forces depend on the multipliers."""
         return self.friction.nnz() > 0
+
+    @computed
+    def linear_friction(self) -> bool:
+        """Whether the forces are f + F (λ, μ) with an F that does not depend on multipliers."""
+        multipliers = ca.vertcat(*(self.model.graph.symbol[kind] for kind in MULTIPLIERS))
+        function = self.model.graph.functions["force"]
+        return function.traced and linear_in(function.sx, multipliers)
 
     @computed
     def plain_kinematics(self) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from dalembert.errors import SimulationError
 from dalembert.model import EquationsOfMotion
 from dalembert.model.vocabulary import equation_names
+from dalembert.regularize.contradiction import ill_posed
 from dalembert.regularize.judgement import NOTEWORTHY
 from dalembert.regularize.newton import Matrix, decompose, nearest_solution, products
 from dalembert.regularize.start_problems import start_problems
@@ -136,6 +137,9 @@ def _velocities(
     unmet = ~(wrong <= UNMET * terms)
     if unmet.any():
         names = [*equation_names("lam", model.names("lam"), "velocity"), *equation_names("mu", model.names("mu"))]
+        contradiction = ill_posed(t, names, W, problems.velocity(t, values, theta)[0].ravel() - drift)
+        if contradiction is not None:
+            raise contradiction
         raise SimulationError(
             f"no impulse at t = {t:.9g} gives velocities that satisfy {names[int(np.argmax(unmet))]}: constraints "
             "contradict each other, or the mass matrix is singular in a direction that they leave free"

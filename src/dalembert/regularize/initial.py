@@ -100,7 +100,7 @@ def consistent_initial_values(
     if not isinstance(model, Model):
         raise OptionError(f"start values need a model, not {shown(model)}")
     given, more = with_start(model, given), dict(initial_conditions=initial_conditions, rtol=rtol, atol=atol)
-    if not (model.mechanical and model.contacts):
+    if not model.has_contacts:
         return completed_values(model, t0, given, mode=mode, **more)
     own = restricted(model, model.bilateral)
     found = completed_values(own, t0, {k: v for k, v in given.items() if k not in OF_CONTACTS}, mode=mode, **more)

@@ -30,9 +30,9 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
 
 def _drive(task: Task, clock: list[float] | None) -> Solution:
     contacts, start = None, None
-    if task.model.mechanical and task.model.contacts and task.options.treats_contacts:
+    if task.model.has_contacts and task.options.treats_contacts:
         initial = free_values(task)
-    elif task.model.mechanical and task.model.contacts:
+    elif task.model.has_contacts:
         contacts, start, initial = closed_contacts(task)
         task.events = [*task.events, *(own.event for own in contacts.events)]
     else:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from dalembert.compile.ports import Port
 
 
+#: of the interval: the longest steps where there are contacts
+OF_INTERVAL = 0.02
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """What is integrated with what."""
@@ -57,6 +61,14 @@ class Segment:
         out[..., self.places[known]] = x[..., known]
         return out
 
+    def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
+        """x and x' of start values for what is in force."""
+        return self.form.start(initial)
+
+    def of_model(self, model: Model) -> Segment:
+        """The same with other values of discrete variables."""
+        return replace(self, model=model)
+
     def consistent(
         self, t: float, vectors: Mapping[str, np.ndarray], mode: str, occasion: tuple[str, str] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +93,7 @@ class Segment:
         kept = {kind: vectors[kind] for kind in self.model.continuous_kinds if kind in vectors}
         if self.model.mechanical:
             model = self.model
-            if model.contacts:  # what they do to velocities is for them to say
+            if model.has_contacts:  # what they do to velocities is for them to say
                 model = restricted(model, model.bilateral)
             moved = across_kink(model, before, after, kept)
             kept = {kind: moved[kind] for kind in kept}
@@ -128,6 +140,36 @@ def of_whole(found: InitialValues, model: EquationsOfMotion) -> InitialValues:
     return replace(found, values=graph.whole_values(found.values))
 
 
+@dataclass(frozen=True, eq=False)
+class ComplementarySegment(Segment):
+    """A segment of a method whose steps decide which of the closed contacts act.
+
+    Its form has the rows of all of them. Values are made consistent with those that are in force, in `held`.
+    """
+
+    held: Segment
+
+    def of_model(self, model: Model) -> ComplementarySegment:
+        own = self.held.model.with_discrete(model.graph.discrete_values)
+        return replace(self, model=model, held=self.held.of_model(own))
+
+    def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
+        x, x_dot = self.held.start(initial)
+        return self.held.in_whole(x, self.form.n), self.held.in_whole(x_dot, self.form.n)
+
+    def consistent(
+        self, t: float, vectors: Mapping[str, np.ndarray], mode: str, occasion: tuple[str, str] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        x, x_dot = self.held.consistent(t, vectors, mode, occasion)
+        return self.held.in_whole(x, self.form.n), self.held.in_whole(x_dot, self.form.n)
+
+    def after_action(
+        self, t: float, vectors: Mapping[str, np.ndarray], occasion: tuple[str, str] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        x, x_dot = self.held.after_action(t, vectors, occasion)
+        return self.held.in_whole(x, self.form.n), self.held.in_whole(x_dot, self.form.n)
+
+
 class Segments:
     """Makes the segments of one run; those with the same constraints in force share form and stepper."""
 
@@ -143,8 +185,19 @@ class Segments:
     def of(self, active: frozenset[str] | None) -> Segment:
         """The segment with these constraints in force."""
         if active not in self._known:
-            self._known[active] = self._new(active)
+            complementary = self.task.options.complementary
+            self._known[active] = self._complementary(active) if complementary else self._new(active)
         return self._known[active]
+
+    def _complementary(self, active: frozenset[str] | None) -> Segment:
+        """One form and stepper for all; what is in force tells them apart."""
+        task = self.task
+        whole = next((known for known in self._known.values()), None) or self._new(None)
+        model = task.model if active is None else restricted(task.model, active)
+        form = task.options.formulate(model)
+        places = None if active is None else form.places_in(task.form)
+        held = Segment(model, form, whole.stepper, whole.port, active, places)
+        return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, held)
 
     def _new(self, active: frozenset[str] | None) -> Segment:
         task = self.task
@@ -164,7 +217,7 @@ class Segments:
         spec = RunSpec(
             model=model,
             tolerances=tolerances,
-            max_step=task.max_step,
+            max_step=self._max_step(),
             max_steps=task.max_steps,
             events=port,
             samples=self._samples,
@@ -173,15 +226,21 @@ class Segments:
         unforced = task.options.treats_contacts and model.mechanical and bool(model.contacts)
         return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced)
 
+    def _max_step(self) -> float:
+        """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""
+        if not self.model.has_contacts:
+            return self.task.max_step
+        return min(self.task.max_step, OF_INTERVAL * abs(self.task.t1 - self.task.t0))
+
     def switch(self, state: HybridState) -> Segment:
         """The segment for a state; counters go on in it."""
         before, segment = self.current, self.of(state.active)
         if segment.stepper is not before.stepper:
             segment.stepper.counts[:] = before.stepper.counts
         model = segment.model.with_discrete(state.discrete)
-        if model is not segment.model:
+        if model is not segment.model or segment.stepper is before.stepper:
             segment.stepper.set_discrete(model)
-            segment = self._known[state.active] = replace(segment, model=model)
+            segment = self._known[state.active] = segment.of_model(model)
         self.current = segment
         return segment
 

@@ -219,7 +219,7 @@ class Reader:
         d = self._content.description
         trajectory = self._trajectory(d["trajectory"])
         names = {kind: _texts(texts) for kind, texts in d["names"].items()}
-        slices = {kind: slice(*map(_whole, ends)) for kind, ends in d["slices"].items()}
+        slices = {kind: slice(_whole(first), _whole(last)) for kind, (first, last) in d["slices"].items()}
         for kind, part in slices.items():
             used = part.start + len(names.get(kind, ()))
             if not (0 <= part.start <= part.stop <= trajectory.n and used <= trajectory.n):

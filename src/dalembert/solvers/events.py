@@ -2,7 +2,8 @@
 
 Every method describes an accepted step by one polynomial in s = (t − t_new)/h ∈ [−1, 0]; all of this works on that
 polynomial and is shared by all methods. Event functions are sampled at several points of a step; besides sign changes
-between samples, a dip towards zero between three of them is followed, so that two roots in one step are found.
+between samples, a dip towards zero between three of them, or right at the start, is followed, so that two roots in one
+step are found.
 
 Accelerations that an event function reads are the derivatives of the polynomials of the velocities. Values within the
 threshold of an event have no sign: a root is where the function comes out of that band on the other side.
@@ -87,6 +88,22 @@ def suspicious(before, middle, after):
     return curvature != 0.0 and (middle - 2.0 * slope * slope / curvature) * middle <= 0.5 * middle * middle
 
 
+#: where in the first interval of a step one more sample is: it tells where functions are going
+EARLY = 1.0 / 64.0
+
+
+@device
+def dives(first, early, after):
+    """Whether a function goes from its first value straight to the other sign, although it has its sign at the end.
+
+    `early` is its value at the part EARLY of the interval, `after` that at its end. No parabola through the samples of
+    a step sees a dip in the first interval, since there is none before it.
+    """
+    if first * after <= 0.0:
+        return False
+    return (first + (early - first) / EARLY) * first <= 0.5 * first * first
+
+
 @device
 def scan_step(scan, ports, t, h, coefficients):
     """Sample the event functions over the step that ends at t. Returns 1 if a root is likely, 0 if not, −1 on failure.
@@ -112,6 +129,13 @@ def scan_step(scan, ports, t, h, coefficients):
                 return 1
             if k > 1 and abs(left) > threshold and suspicious(scan.values[k - 2, e], left, right):
                 return 1
+    s = -1.0 + EARLY / samples
+    if sample(scan, ports, t, h, coefficients, s) != 0:
+        scan.failed[0] = t + s * h
+        return -1
+    for e in range(n_events):
+        if abs(scan.values[0, e]) > scan.threshold[e] and dives(scan.values[0, e], scan.out[e], scan.values[1, e]):
+            return 1
     return 0
 
 

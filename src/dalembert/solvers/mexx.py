@@ -29,7 +29,6 @@ from dalembert.solvers.method import one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.half_explicit import CompiledDescriptor
-    from dalembert.linalg.saddle.solver import SaddlePattern
     from dalembert.regularize import DescriptorForm
 
 #: "modified" is (2.2) as the published runs had it: F λ of the first small steps with the λ that the step before began
@@ -95,13 +94,14 @@ class Mexx(HalfExplicitOptions):
 
         load("dalembert.solvers.half.mexx_kernel")
         from dalembert.solvers.half.mexx_kernel import FIXED, mexx, new_mexx_state
+        from dalembert.solvers.half.stepper import saddle_pattern
 
         modified, delayed = self._is_modified(model, compiled), self.discretization == "modified"
         dense_order = self.dense_order or 2 * MOST_ROWS
         return Parts(
             kernel=mexx,
             prepare=lambda: new_mexx_state(compiled, self.numbers, dense_order, modified, delayed),
-            pattern=lambda: mexx_pattern(compiled, modified),
+            pattern=lambda: saddle_pattern(compiled, symmetric=True, friction=modified),
             kind=f"{self.numbers} {dense_order} {modified} {delayed}",
             fixed=FIXED,
         )
@@ -138,16 +138,3 @@ def _small_friction(model: Model, compiled: CompiledDescriptor) -> bool:
     np.maximum.at(own, rows, np.abs(values[n_M : n_M + len(rows)]))
     np.maximum.at(others, compiled.friction_pattern[1], np.abs(F))
     return bool((others <= SMALL * own).all())
-
-
-def mexx_pattern(compiled: CompiledDescriptor, modified: bool) -> SaddlePattern:
-    """U = C, or behind the entries of C those of −Fᵀ."""
-    from dataclasses import replace
-
-    from dalembert.solvers.half.stepper import saddle_pattern
-
-    pattern = saddle_pattern(compiled, symmetric=True)
-    if not modified:
-        return pattern
-    (rows, columns), (of, by) = compiled.constraint_pattern, compiled.friction_pattern
-    return replace(pattern, force=(np.concatenate([rows, by]), np.concatenate([columns, of])))

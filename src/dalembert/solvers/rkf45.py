@@ -39,7 +39,7 @@ class Rkf45(RungeKuttaOptions):
 
     def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
-        return self._without_friction(super().formulate(model))
+        return self._with_linear_friction(super().formulate(model))
 
     def own_settings(self) -> dict[str, int]:
         """Scalars of the kernel's record."""
@@ -60,6 +60,6 @@ class Rkf45(RungeKuttaOptions):
         return Parts(
             kernel=rkf45,
             prepare=lambda: new_rkf45_state(compiled),
-            pattern=lambda: saddle_pattern(compiled, symmetric=True),
+            pattern=lambda: saddle_pattern(compiled, symmetric=True, friction=True),
             fixed=FIXED,
         )

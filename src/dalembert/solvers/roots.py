@@ -1,7 +1,7 @@
 """Locating the roots of event functions on the dense output of one step. Compiled at the first event only."""
 
 from dalembert.compile.kernel import device, kernel
-from dalembert.solvers.events import carry_over, sample, scan_type, suspicious
+from dalembert.solvers.events import EARLY, carry_over, dives, sample, scan_type, suspicious
 from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import f8, i8, indices, matrix, vector
 
@@ -38,6 +38,27 @@ def bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb):
                 gb *= 0.5
             side = 1
     return b
+
+
+@device
+def lowest(scan, ports, t, h, coefficients, e, side, low, high, threshold):
+    """Golden-section search for the smallest value of side·g, until it has the other sign; returns where, and g."""
+    golden = 0.3819660112501051
+    x1, x2 = low + golden * (high - low), high - golden * (high - low)
+    g1 = side * value_at(scan, ports, t, h, coefficients, x1, e)
+    g2 = side * value_at(scan, ports, t, h, coefficients, x2, e)
+    for _ in range(60):
+        if (g1 < 0.0 and g1 <= -threshold) or (g2 < 0.0 and g2 <= -threshold) or high - low < 1e-12:
+            break
+        if g1 < g2:
+            high, x2, g2 = x2, x1, g1
+            x1 = low + golden * (high - low)
+            g1 = side * value_at(scan, ports, t, h, coefficients, x1, e)
+        else:
+            low, x1, g1 = x1, x2, g2
+            x2 = high - golden * (high - low)
+            g2 = side * value_at(scan, ports, t, h, coefficients, x2, e)
+    return (x1 if g1 < g2 else x2), side * min(g1, g2)
 
 
 @kernel(i8(scan_type))
@@ -79,30 +100,18 @@ def locate_roots(scan, ports, t, h, coefficients, which, where, direction):
                 root = bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb)
                 which[found], where[found], direction[found] = e, root, 1 if ga < 0.0 else -1
                 found += 1
-            if k > 1 and abs(ga) > threshold and suspicious(scan.values[k - 2, e], ga, gb):
-                # look for the other sign by golden-section search for the smallest value in the two intervals
+            low = a - width
+            if k == 1 and abs(ga) > threshold:
+                early = value_at(scan, ports, t, h, coefficients, a + EARLY * width, e)
+                dips, low = dives(ga, early, gb), a
+            else:
+                dips = k > 1 and abs(ga) > threshold and suspicious(scan.values[k - 2, e], ga, gb)
+            if dips:
                 side = 1.0 if ga > 0.0 else -1.0
-                low, high = a - width, b
-                golden = 0.3819660112501051
-                x1, x2 = low + golden * (high - low), high - golden * (high - low)
-                g1 = side * value_at(scan, ports, t, h, coefficients, x1, e)
-                g2 = side * value_at(scan, ports, t, h, coefficients, x2, e)
-                for _ in range(60):
-                    if g1 <= -threshold or g2 <= -threshold or high - low < 1e-12:
-                        break
-                    if g1 < g2:
-                        high, x2, g2 = x2, x1, g1
-                        x1 = low + golden * (high - low)
-                        g1 = side * value_at(scan, ports, t, h, coefficients, x1, e)
-                    else:
-                        low, x1, g1 = x1, x2, g2
-                        x2 = high - golden * (high - low)
-                        g2 = side * value_at(scan, ports, t, h, coefficients, x2, e)
-                middle = x1 if g1 < g2 else x2
-                gm = side * min(g1, g2)
+                middle, gm = lowest(scan, ports, t, h, coefficients, e, side, low, b, threshold)
                 if gm * ga < 0.0 and abs(gm) >= threshold:
-                    before = scan.values[k - 2, e]
-                    root = bracketed_root(scan, ports, t, h, coefficients, e, a - width, before, middle, gm)
+                    before = ga if k == 1 else scan.values[k - 2, e]
+                    root = bracketed_root(scan, ports, t, h, coefficients, e, low, before, middle, gm)
                     which[found], where[found], direction[found] = e, root, 1 if before < 0.0 else -1
                     found += 1
                     root = bracketed_root(scan, ports, t, h, coefficients, e, middle, gm, b, gb)

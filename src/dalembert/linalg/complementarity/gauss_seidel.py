@@ -24,9 +24,6 @@ from dalembert.linalg.complementarity.problem import (
 )
 from dalembert.options import require
 
-#: nonzeros in a row, of all entries, up to which rows of nonzeros are quicker
-FILLED = 0.5
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GaussSeidel(ComplementaritySolver):

@@ -122,9 +122,3 @@ def sparse_sweeps(
         if not change > tolerance * largest:
             return k + 1
     return most
-
-
-@kernel(i8(f8[::1], f8[::1], i8, f8, f8, f8[::1]))
-def single_contact(a, rates, dim, friction, preload, forces):
-    """`solve_block` for Python: 1 if there was a solution."""
-    return 1 if solve_block(a, rates, dim, friction, preload, forces) else 0

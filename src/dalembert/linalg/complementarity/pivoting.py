@@ -23,6 +23,7 @@ from dalembert.linalg.complementarity.problem import (
     accepted,
     failed,
     forces,
+    no_solution,
     residual,
 )
 
@@ -56,7 +57,7 @@ class Lemke(ComplementaritySolver):
     @staticmethod
     def size(problem: ContactProblem) -> int:
         """Variables of the linear complementarity problem."""
-        return len(problem.dims) + 3 * int(((problem.dims == 2) & (problem.friction > 0)).sum())
+        return len(problem.dims) + 3 * int(((problem.dims > 1) & (problem.friction > 0)).sum())
 
     def solve(self, problem: ContactProblem, guess: Any = None) -> ContactSolution:
         """Forces that satisfy the conditions. A `guess` is returned if it is a solution already."""
@@ -72,7 +73,8 @@ class Lemke(ComplementaritySolver):
         except ComplementarityFailed as error:
             softened = self._soften(problem)
             if softened is None:
-                raise self._explained(error) from None
+                ray = error.reason == "ray"
+                raise (no_solution(problem, np.zeros(problem.n), error.contact) if ray else error) from None
             return softened
 
     def _pivot(self, problem: ContactProblem) -> ContactSolution:
@@ -88,61 +90,74 @@ class Lemke(ComplementaritySolver):
             raise failed(problem, solution.lam, "Lemke", pivots)
         return solution
 
+    @staticmethod
+    def polygonal(problem: ContactProblem, angles: np.ndarray) -> np.ndarray | None:
+        """Forces with polygons (see `LinearForm`) in place of friction discs in space, a start for others."""
+        for soft in (0.0, *SOFT):
+            form = LinearForm(_softer(problem, soft), angles)
+            try:
+                return form.forces(pivoted(form.M, form.q)[0])
+            except ComplementarityFailed:
+                continue
+        return None
+
     def _soften(self, problem: ContactProblem) -> ContactSolution | None:
         """The limit of solutions with A + ε, b − ε λ: with redundant contacts and very different masses rounding errors
         of A make rays where there are none. None if there is no limit."""
         for soft in SOFT:
-            lam, pivots = np.zeros(problem.n), 0
-            more = soft * problem.scale**2
-            A = problem.dense + np.diag(more)
+            lam, pivots, error = np.zeros(problem.n), 0, np.inf
             for _ in range(PROXIMAL):
                 try:
-                    near = self._pivot(
-                        ContactProblem(A, problem.b - more * lam, problem.dims, problem.friction, problem.preload)
-                    )
+                    near = self._pivot(_softer(problem, soft, lam))
                 except ComplementarityFailed:
                     break
-                lam, pivots = near.lam, pivots + near.iterations
+                lam, pivots, last = near.lam, pivots + near.iterations, error
                 error = residual(problem, lam)
                 if error <= 1e-12:
                     return accepted(problem, lam, pivots, "Lemke")
+                if not error < 0.5 * last:  # forces only grow
+                    break
         return None
 
-    @staticmethod
-    def _explained(error: ComplementarityFailed) -> ComplementarityFailed:
-        if error.reason != "ray":
-            return error
-        return ComplementarityFailed(
-            f"no forces satisfy the conditions of contact, as far as Lemke's algorithm can tell: those of contact "
-            f"{error.contact} go to infinity (Painlevé's paradox, if it slides; else contacts contradict each other)",
-            error.contact,
-            "ray",
-        )
+
+def _softer(problem: ContactProblem, soft: float, lam: np.ndarray | float = 0.0) -> ContactProblem:
+    """With `soft` on the diagonal of A, in units in which it is 1; with the same solution if that is `lam`."""
+    if soft == 0.0:
+        return problem
+    more = soft * problem.scale**2
+    return ContactProblem(
+        problem.dense + np.diag(more), problem.b - more * lam, problem.dims, problem.friction, problem.preload
+    )
 
 
 class LinearForm:
     """The linear problem of contacts: normal forces; with friction, forces β ≥ 0 along some directions u, and a slack.
 
     The slack σ is the speed of sliding: 0 ≤ σ + u·y_T ⊥ β for every direction and 0 ≤ r − Σβ ⊥ σ. Two directions are
-    exact in the plane. In space the disc becomes a polygon whose corners are `facets` directions, that of contact i
-    turned by angles[i].
+    exact in the plane. In space the disc becomes a polygon: row i of `angles` has the directions of its corners for
+    contact i.
     """
 
-    def __init__(self, problem: ContactProblem, facets: int = 0, angles: np.ndarray | None = None):
+    def __init__(self, problem: ContactProblem, angles: np.ndarray | None = None):
         rough = np.flatnonzero((problem.dims > 1) & (problem.friction > 0))
         normal, m, k = problem.starts, len(problem.dims), len(rough)
         A, b, mu = problem.dense, problem.b, problem.friction[rough]
+        self._normal, self._U, self.contact = normal, np.zeros((problem.n, 0)), np.arange(m)
+        if not k:
+            self.M, self.q = (A, b) if m == problem.n else (A[np.ix_(normal, normal)], b[normal])
+            return
         # columns: unit forces of the directions
-        count = np.where(problem.dims[rough] == 2, 2, facets)
+        count = np.where(problem.dims[rough] == 2, 2, 0 if angles is None else angles.shape[1])
         owner = np.repeat(np.arange(k), count)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-        turned = np.zeros(m) if angles is None else angles
-        angle = turned[rough][owner] + 2 * np.pi * place / np.maximum(count[owner], 1)
         spatial = problem.dims[rough][owner] == 3
         U = np.zeros((problem.n, len(owner)))
-        at = problem.starts[rough][owner] + 1
-        U[at, np.arange(len(owner))] = np.where(spatial, np.cos(angle), 1.0 - 2 * place)
-        U[at[spatial] + 1, np.flatnonzero(spatial)] = np.sin(angle[spatial])
+        at, columns = normal[rough][owner] + 1, np.arange(len(owner))
+        U[at, columns] = 1.0 - 2 * place
+        if spatial.any():
+            angle = angles[rough[owner[spatial]], place[spatial]]
+            U[at[spatial], columns[spatial]] = np.cos(angle)
+            U[at[spatial] + 1, columns[spatial]] = np.sin(angle)
         same = (owner[:, None] == np.arange(k)).astype(float)
         own = np.zeros((k, m))
         own[np.arange(k), rough] = mu
@@ -158,7 +173,7 @@ class LinearForm:
         )
         self.q = np.concatenate([b[normal], U.T @ b, mu * problem.preload[rough]])
         self.contact = np.concatenate([np.arange(m), rough[owner], rough])
-        self._normal, self._U = normal, U
+        self._U = U
 
     def forces(self, z: np.ndarray) -> np.ndarray:
         """λ of the variables of the linear problem."""
@@ -201,7 +216,8 @@ def pivoted(M: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, int]:
     z = np.zeros(n)
     if not n:
         return z, 0
-    work, whole = np.empty(n * (2 * n + 2) + n * n + 6 * n), np.zeros(4 * n + 2, np.int64)
+    work = np.empty(kernels.lemke_reals.py_func(n))
+    whole = np.zeros(kernels.lemke_wholes.py_func(n), np.int64)
     status = kernels.lemke_kernel(M, q, z, work, whole)
     if status == kernels.SOLVED:
         return z, int(whole[0])

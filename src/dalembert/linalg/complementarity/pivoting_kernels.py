@@ -36,6 +36,8 @@ PIVOTS = (1e-10, 1e-12, 1e-8, 1e-10, 1e-10)
 TIE = 1e-13
 #: of the terms of a sum, what rounding may make of it
 ROUNDING = 1e-15
+#: but not more than this, q being of size 1
+UNCERTAIN = 1e-7
 #: sweeps of the scaling
 SWEEPS = 4
 
@@ -293,7 +295,8 @@ def _violation(M, q, x, rows, columns, unit, n):
             term = rows[i] * M[i, j] * columns[j] * x[j]
             w += term
             terms += abs(term)
-        worst = max(worst, abs(min(x[i], w)) - ROUNDING * terms)
+        rounding = ROUNDING * terms
+        worst = max(worst, abs(min(x[i], w)) + (-rounding if rounding <= UNCERTAIN else rounding - UNCERTAIN))
     return worst
 
 

@@ -10,7 +10,6 @@ r = friction · (λ_N + preload) being the radius of the friction disc (Signorin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 SOLVED = 1e-10
 #: of the terms of a sum, what rounding may make of it
 ROUNDING = 1e-15
+#: but not more than this, relative to b: forces so large that nothing is known of the rates are no solution
+UNCERTAIN = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,15 @@ class ContactProblem:
         values = dict(A=A, b=b, dims=dims, friction=friction, preload=preload, starts=starts)
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def at(self, b: np.ndarray, preload: np.ndarray | None = None) -> ContactProblem:
+        """The same contacts at other rates; arrays of ours, which are not checked again."""
+        twin = object.__new__(ContactProblem)
+        twin.__dict__.update(self.__dict__, b=b)
+        if preload is not None:
+            twin.__dict__.pop("scaled_friction", None)
+            twin.__dict__["preload"] = preload
+        return twin
 
     @property
     def n(self) -> int:
@@ -192,7 +202,9 @@ def block_residuals(problem: ContactProblem, lam: np.ndarray) -> np.ndarray:
         scale = problem.scale
         terms = (abs(problem.A) @ np.abs(lam) + np.abs(problem.b)) / scale + np.abs(lam) * scale
         size = max((np.abs(problem.b) / scale).max(), problem.scaled_friction[1].max()) or terms.max() or 1.0
-        violation = np.abs(natural_map(problem, lam, problem.A @ lam + problem.b)) - ROUNDING * terms
+        violation = np.abs(natural_map(problem, lam, problem.A @ lam + problem.b))
+        rounding, most = ROUNDING * terms, UNCERTAIN * size
+        violation += np.where(rounding <= most, -rounding, rounding - most)
         worst = np.zeros(len(problem.dims))
         np.maximum.at(worst, problem.block_of, violation)
         # a number that is not finite is as bad as can be
@@ -206,17 +218,23 @@ def natural_map(problem: ContactProblem, lam: np.ndarray, y: np.ndarray) -> np.n
     moved = force - y / scale
     result = np.empty(problem.n)
     normal = force[starts]
-    result[starts] = normal - np.maximum(moved[starts], 0.0)
+    result[starts] = np.minimum(normal, y[starts] / scale[starts])
     friction, constant = problem.scaled_friction
     radius, contact = friction * np.maximum(normal, 0.0) + constant, problem.block_of[T]
     length = np.sqrt(np.bincount(contact, moved[T] ** 2, minlength=len(problem.dims)))
     shrink = np.where(length > radius, radius / np.where(length > 0, length, 1.0), 1.0)
-    result[T] = force[T] - moved[T] * shrink[contact]
+    result[T] = np.where((length > radius)[contact], force[T] - moved[T] * shrink[contact], y[T] / scale[T])
     return result
 
 
 def accepted(problem: ContactProblem, lam: np.ndarray, iterations: int, solver: str) -> ContactSolution:
-    """The solution with these forces."""
+    """The solution with these forces, from which rounding that pulls, or is too large for friction, is taken away."""
+    lam, starts, T = lam.copy(), problem.starts, problem.tangential
+    lam[starts] = np.maximum(lam[starts], 0.0)
+    contact = problem.block_of[T]
+    radius = problem.friction * (lam[starts] + problem.preload)
+    length = np.sqrt(np.bincount(contact, lam[T] ** 2, minlength=len(problem.dims)))
+    lam[T] *= np.where(length > radius, radius / np.where(length > 0, length, 1.0), 1.0)[contact]
     return ContactSolution(lam, problem.A @ lam + problem.b, residual(problem, lam), iterations, solver)
 
 
@@ -229,6 +247,17 @@ def failed(problem: ContactProblem, lam: np.ndarray, solver: str, iterations: in
         f"{contact} they are violated by {worst[contact]:.2g} (relative). There may be no solution, or friction is "
         "large; Lemke() tells for planar problems.",
         contact,
+    )
+
+
+def no_solution(problem: ContactProblem, lam: np.ndarray, contact: int | None = None) -> ComplementarityFailed:
+    """The exception where forces go to infinity, by default at the contact where the conditions are worst."""
+    contact = int(np.argmax(block_residuals(problem, lam))) if contact is None else contact
+    return ComplementarityFailed(
+        "no forces satisfy the conditions of contact, as far as Lemke's algorithm can tell: those of contact "
+        f"{contact} go to infinity (Painlevé's paradox, if it slides; else contacts contradict each other)",
+        contact,
+        "ray",
     )
 
 
@@ -315,9 +344,3 @@ def _matrix(values: Any, faults: list[str]) -> Any:
 
 def _is_sparse(values: Any) -> bool:
     return type(values).__module__.startswith("scipy.sparse")
-
-
-def blocks(dims: Sequence[int]) -> list[slice]:
-    """The rows of each contact."""
-    ends = np.cumsum(dims)
-    return [slice(int(end) - int(dim), int(end)) for dim, end in zip(dims, ends, strict=True)]

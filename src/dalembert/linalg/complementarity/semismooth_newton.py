@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.checks import quiet_arithmetic
-from dalembert.errors import ComplementarityFailed
 from dalembert.linalg.complementarity.gauss_seidel import sweeper
-from dalembert.linalg.complementarity.pivoting import PIVOTED, LinearForm, pivoted
+from dalembert.linalg.complementarity.pivoting import PIVOTED, Lemke
 from dalembert.linalg.complementarity.problem import (
     SOLVED,
     ComplementaritySolver,
@@ -33,18 +32,20 @@ from dalembert.linalg.complementarity.problem import (
     accepted,
     failed,
     forces,
+    no_solution,
     residual,
 )
 from dalembert.options import require
 
 #: added to the diagonal of A (which is 1) in the Newton matrix only: redundant contacts leave it regular
 SOFT = 1e-10
-#: halvings of a Newton step
+#: Newton steps from one start, and halvings of a step
+STEPS = 30
 HALVINGS = 10
 #: sweeps before the first Newton step; after one that did not help twice as many, and so on
 SWEEPS = 20
-#: corners of polygons in place of friction discs, and how often they are turned
-FACETS, POLYGONS = 8, 8
+#: polygons in place of friction discs, and by how much each has finer angles than the one before
+POLYGONS, FINER = 10, 4.0
 #: unknowns from which the Newton matrix of a sparse problem is sparse
 LARGE = 150
 
@@ -63,7 +64,7 @@ class SemismoothNewton(ComplementaritySolver):
     """
 
     tolerance: float = 1e-12  # of `residual`, aimed at; where rounding forbids it, ten times to a hundred times as much
-    iterations: int = 200  # Newton steps at most
+    iterations: int = 500  # Newton steps at most
 
     def __post_init__(self) -> None:
         self.coerce_numbers()
@@ -81,6 +82,8 @@ class SemismoothNewton(ComplementaritySolver):
                     break
         solution = accepted(problem, search.best, search.steps, "SemismoothNewton")
         if not solution.residual <= max(self.tolerance, SOLVED):
+            if search.hopeless:
+                raise no_solution(problem, search.best)
             raise failed(problem, search.best, "SemismoothNewton", search.steps)
         return solution
 
@@ -93,6 +96,7 @@ class _Search:
         self.best = np.zeros(problem.n)
         self.error = residual(problem, self.best)
         self.steps = 0
+        self.hopeless = False  # there is no solution even with polygons in place of discs
 
     def look(self, lam: np.ndarray) -> None:
         error = residual(self.problem, lam)
@@ -100,11 +104,13 @@ class _Search:
             self.best, self.error = lam.copy(), error
 
     def newton(self, lam: np.ndarray, tolerance: float, most: int) -> None:
-        """Steps until the equations hold, or become no smaller."""
+        """Steps until the equations hold, but not more than it takes from a good start."""
         scale = self.problem.scale
         x = lam * scale
         self.look(lam)
-        while self.error > tolerance and self.steps < most:
+        for _ in range(min(STEPS, most - self.steps)):
+            if self.error <= tolerance:
+                return
             self.steps += 1
             x = self.equations.step(x)
             if x is None:
@@ -125,30 +131,31 @@ def _starts(search: _Search, guess: np.ndarray | None) -> Iterator[np.ndarray]:
     if guess is not None:
         yield guess
     yield swept(search.best, SWEEPS)
-    for doubled in range(1, 4):
-        yield swept(search.best, SWEEPS * 2**doubled)
+    yield swept(search.best, 2 * SWEEPS)
     yield from _of_polygons(search)
-    for doubled in range(4, 11):
-        yield swept(search.best, SWEEPS * 2**doubled)
+    if not search.hopeless:
+        for doubled in range(2, 9):
+            yield swept(search.best, SWEEPS * 2**doubled)
 
 
 def _of_polygons(search: _Search) -> Iterator[np.ndarray]:
-    """Exact solutions with polygons in place of round friction discs, one corner being turned to where bodies slide."""
+    """Exact solutions with polygons in place of round discs, their corners ever closer around where forces point."""
     problem = search.problem
     spatial = (problem.dims == 3) & (problem.friction > 0)
-    if len(problem.dims) + (FACETS + 1) * spatial.sum() > PIVOTED:
+    if Lemke.size(problem) + 2 * POLYGONS * spatial.sum() > PIVOTED:
         return
-    angles = np.zeros(len(problem.dims))
-    for _ in range(POLYGONS):
-        form = LinearForm(problem, FACETS, angles)
-        try:
-            lam = form.forces(pivoted(form.M, form.q)[0])
-        except ComplementarityFailed:
+    rows = problem.starts[spatial]
+    centre = np.zeros(len(problem.dims))
+    fan = np.pi / 4 * np.arange(8)
+    for k in range(1, POLYGONS):
+        lam = Lemke.polygonal(problem, centre[:, None] + fan)
+        if lam is None:
+            search.hopeless = k == 1
             return
         yield lam
-        y = problem.A @ lam + problem.b
-        rows = problem.starts[spatial]
-        angles[spatial] = np.arctan2(-y[rows + 2], -y[rows + 1])
+        centre[spatial] = np.arctan2(lam[rows + 2], lam[rows + 1])
+        side = np.pi / 2 / FINER ** np.arange(k + 1)
+        fan = np.concatenate([[0.0, np.pi], side, -side])
 
 
 class _Equations:
@@ -175,7 +182,8 @@ class _Equations:
     def at(self, x: np.ndarray) -> tuple[np.ndarray, tuple]:
         """Values F, and what derivatives need: which contacts are closed, directions, radii and lengths."""
         problem, T, c = self.problem, self.tangential, self.contact
-        tau = x - (self.A @ x + self.b)
+        y = self.A @ x + self.b
+        tau = x - y
         pressed = np.maximum(tau[problem.starts], 0.0)
         radius = self.friction * pressed + self.constant
         length = np.sqrt(np.bincount(c, tau[T] ** 2, minlength=len(problem.dims)))
@@ -183,12 +191,16 @@ class _Equations:
         length = np.where(length > 0.0, length, 1.0)
         direction = tau[T] / length[c]
         F = np.empty(problem.n)
-        F[problem.starts] = x[problem.starts] - pressed
-        F[T] = x[T] - np.where(slides[c], radius[c] * direction, tau[T])
+        F[problem.starts] = np.minimum(x, y)[problem.starts]
+        F[T] = np.where(slides[c], x[T] - radius[c] * direction, y[T])
         return F, (tau[problem.starts] > 0, slides, radius, length, direction)
 
     def step(self, x: np.ndarray) -> np.ndarray | None:
-        """x after a Newton step that makes the equations smaller; None if none does."""
+        """x after a Newton step, a part of it if that makes the equations smaller; None if there is no step.
+
+        Where no part does, the whole step is taken: contacts that change between sticking and sliding make a hill,
+        behind which the solution often lies.
+        """
         F, parts = self.at(x)
         size = np.sqrt(F @ F)
         dx = self._direction(F, *parts)
@@ -201,7 +213,7 @@ class _Equations:
             if np.sqrt(new @ new) <= (1 - 1e-3 * t) * size:
                 return trial
             t *= 0.5
-        return None
+        return x + dx
 
     def _direction(self, F, closed, slides, radius, length, direction) -> np.ndarray | None:
         """The solution of G dx = −F, G = 1 − D + D A, D being the derivative of the projection."""

@@ -56,9 +56,13 @@ def _dependent(pattern: SaddlePattern, memory: Memory, code: int) -> str:
         return "the matrix is regular, but " + memory.solver.weakness(memory, code)
     w, lam = np.abs(v[: pattern.n_v]), np.abs(v[pattern.n_v :])
     if lam.size and lam.max() > 0.5 * w.max(initial=0.0):
-        return (
-            f"constraints {_named(pattern.constraint_names, lam)} are redundant: their rows of G depend on each other"
-        )
+        names = _named(pattern.constraint_names, lam)
+        if _has_friction(pattern) and np.linalg.matrix_rank(_dense_constraint(memory)) == pattern.n_lam:
+            return (
+                f"forces of constraints {names} are not determined: with the friction that they cause they change no "
+                "acceleration that these constraints restrain (Painlevé's paradox; take less friction)"
+            )
+        return f"constraints {names} are redundant: their rows of G depend on each other"
     return (
         f"M is not positive definite on the motions that the constraints allow: velocities "
         f"{_named(pattern.velocity_names, w)} can change without any mass or constraint opposing"
@@ -69,6 +73,18 @@ def _named(names: tuple[str, ...], size: np.ndarray) -> str:
     large = [i for i in np.argsort(-size, kind="stable") if size[i] > 0.05 * size.max()]
     more = f" and {len(large) - 6} more" if len(large) > 6 else ""
     return ", ".join(f"'{names[i]}'" for i in sorted(large[:6])) + more
+
+
+def _has_friction(pattern: SaddlePattern) -> bool:
+    """Whether U has more than the entries of G: forces that depend on the multipliers."""
+    return not pattern.symmetric and len(pattern.force[0]) > len(pattern.constraint[0])
+
+
+def _dense_constraint(memory: Memory) -> np.ndarray:
+    """G with rows of length 1."""
+    G = np.zeros((memory.pattern.n_lam, memory.pattern.n_v))
+    np.add.at(G, memory.pattern.constraint, memory.G)
+    return G / np.linalg.norm(G, axis=1, keepdims=True)
 
 
 def dense_matrix(memory: Memory) -> np.ndarray:

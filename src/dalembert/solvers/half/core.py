@@ -45,6 +45,7 @@ REALS = (
     "t", "h", "t_end", "h_old", "failed_t",
     "residual_p", "residual_v",  # largest position and velocity residual at the end of the last attempt
     "max_step", "min_step", "safety", "max_growth", "max_shrink", "drift_limit", "projection_limit",
+    "multiplier_limit",  # what polynomials of multipliers may miss, as a part of them; 0: nobody looks at them
 )  # fmt: skip
 WHOLES = (
     "n", "n_p", "n_v", "n_r", "n_d", "n_lam", "n_m",  # n_d = n_p + n_v + n_r; n_m = λ and μ
@@ -53,6 +54,7 @@ WHOLES = (
     "plain",  # p' = v
     "late",  # r' depends on the multipliers
     "symmetric",  # the linear solver takes U = G
+    "frictional",  # forces are f + F (λ, μ): F is part of the matrix, U = C − Fᵀ, and f that without multipliers
     "max_steps", "project_positions", "project_velocities", "project_every", "error_in",
     "first", "rejected", "last", "singular", "forced", "since_projection",
     "error_failures", "convergence_failures", "evaluation_failures", "singular_failures",
@@ -189,6 +191,24 @@ def position_residual(state, ports, t, x):
 
 
 @device
+def set_friction(state, ports, la, t, x):
+    """F at x becomes part of U, behind C. Returns the status of the port."""
+    F, U = vec(state.F, state.n_F), vec(la.U, state.n_C + state.n_F)
+    answer = watched(state, evaluate(state.friction_port, ports, t, x, F), t, x)
+    for k in range(state.n_F):
+        U[state.n_C + k] = -F[k]
+    return answer
+
+
+@device
+def clear_friction(state, la):
+    """Projections are orthogonal in the norm of M: U = C."""
+    U = vec(la.U, state.n_C + state.n_F)
+    for k in range(state.n_F):
+        U[state.n_C + k] = 0.0
+
+
+@device
 def load(state, la, here, there):
     """Give the linear solver M and U here, G there."""
     n_M, n_C = state.n_M, state.n_C
@@ -229,8 +249,18 @@ def solve(state, la):
 
 @device
 def load_and_factor(state, la, matrices):
-    """The symmetric system of one point."""
+    """The system of one point; symmetric if there is no friction, or if it is cleared."""
     return factor(state, la, matrices.ctypes.data, matrices.ctypes.data)
+
+
+@inlined
+def factor_point(state, ports, la, t, x, matrices):
+    """The system for the accelerations at x. Returns an outcome."""
+    if state.frictional == 1:
+        answer = set_friction(state, ports, la, t, x)
+        if answer != 0:
+            return answer
+    return load_and_factor(state, la, matrices)
 
 
 @inlined
@@ -299,8 +329,14 @@ def keep_accelerations(state, x, x_dot, rates):
 
 @inlined
 def forget_multipliers(state, x):
-    """Functions must not read multipliers that are not known yet: what does not depend on them does not notice."""
-    if state.n_F == 0 and state.late == 0:
+    """Functions must not read multipliers that are not known yet: what does not depend on them does not notice.
+
+    Forces that are linear in them are evaluated without: the matrix has the rest.
+    """
+    if state.frictional == 1:
+        for i in range(state.n_d, state.n):
+            x[i] = 0.0
+    elif state.n_F == 0 and state.late == 0:
         for i in range(state.n_d, state.n):
             x[i] = np.nan
 
@@ -402,7 +438,7 @@ def begin(state, ports, la):
     ivec(la.sizes, 7)[6] = 1
     outcome = evaluate_matrices(state, ports, t, x, matrices)
     if outcome == FINE:
-        outcome = load_and_factor(state, la, matrices)
+        outcome = factor_point(state, ports, la, t, x, matrices)
     if outcome == FINE:
         outcome = complete(state, ports, la, t, x, x_dot, rates)
     set_weights(state)
@@ -421,6 +457,8 @@ def project(state, ports, la, t):
     due = state.since_projection + 1 >= state.project_every
     outcome = FINE
     enter(state, Phase.PROJECTION)
+    if state.frictional == 1:
+        clear_friction(state, la)
     if state.drift_limit > 0.0:
         state.residual_v = velocity_residual(state, la, matrices, x[n_p:], vec(state.drift, state.n_m))
     if state.drift_limit > 0.0 or (due and state.project_positions == 1):
@@ -451,6 +489,9 @@ def project(state, ports, la, t):
 def arrive(state, ports, la, t):
     """Make `next` a complete point: project it, then rates, accelerations, multipliers. Returns an outcome."""
     outcome = project(state, ports, la, t)
+    if outcome == FINE and state.frictional == 1:
+        matrices = vec(state.next_matrices, state.n_M + state.n_C + state.n_m)
+        outcome = factor_point(state, ports, la, t, vec(state.next, state.n), matrices)
     if outcome == FINE:
         x, x_dot, rates = vec(state.next, state.n), vec(state.next_dot, state.n), vec(state.next_rates, state.n_d)
         outcome = complete(state, ports, la, t, x, x_dot, rates)

@@ -36,7 +36,7 @@ def new_half_explicit_state(compiled, tableau):
         stage=np.zeros(n), matrices_1=np.zeros(n_matrices), matrices_2=np.zeros(n_matrices),
         power=1.0 / tableau.estimate_power, stages=s, n_estimates=len(tableau.estimates),
         at_end=int(tableau.estimate_at_end), blind=int(not tableau.estimates[:, 0].any()),
-        project_estimate=int(tableau.project_estimate),
+        project_estimate=int(tableau.project_estimate), frictional=int(compiled.form.has_friction),
         **interpolation.own_arrays(compiled),
     )  # fmt: skip
 
@@ -88,7 +88,9 @@ def take_stages(state, ports, la):
     size = state.n_M + state.n_C + state.n_m
     c, closing_c, links = vec(state.c, s), vec(state.closing_c, s), ivec(state.links, s)
     diagonal, solved, x = vec(state.diagonal, s), vec(state.solved, n_v), state.x
+    # whether the last factors shall serve the projection; those with friction would not be orthogonal
     project = state.project_positions == 1 and state.since_projection + 1 >= state.project_every
+    project = project and state.frictional == 0
     if state.why != FINE:
         clear(state)
     here, K = state.matrices, state.K  # those of the first stage are known
@@ -111,6 +113,11 @@ def take_stages(state, ports, la):
         if links[i] == KNOWN:
             core.copy(place(state.x_dot, n_p), v, n_v)
         else:
+            if state.frictional == 1:  # with the velocities of the stage, on which the direction of sliding depends
+                at = x if i == 0 else state.stage
+                answer = core.set_friction(state, ports, la, core.time_at(state, c[i]), vec(at, n))
+                if answer != 0:
+                    return answer
             closing = place(state.closing, row)
             advance(x, h, closing, K, n_d, n_p, target)
             # without this stage, whose accelerations are not known yet

@@ -40,7 +40,6 @@ STATE = core.half_layout(
     ),
     reals=("error_now", "error_before", "dense_limit", "jump_limit"),
     wholes=(
-        "modified",  # U = C − Fᵀ (2.2)
         "delayed",  # F λ of the first small steps is one basic step old
         "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights",
         "n_table",  # length of a row of the table
@@ -50,7 +49,7 @@ STATE = core.half_layout(
     ),
 )  # fmt: skip
 #: fields of the record that do not change from run to run
-FIXED = ("modified", "delayed", "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights", "n_table")
+FIXED = ("delayed", "perturbed", "most_rows", "dense_rows", "n_slopes", "n_weights", "n_table")
 
 
 def new_mexx_state(compiled, sequence, dense_order, modified, delayed):
@@ -67,7 +66,7 @@ def new_mexx_state(compiled, sequence, dense_order, modified, delayed):
         stage=np.zeros(n), stage_rates=np.zeros(n_d), stage_matrices=np.zeros(compiled.matrices.n_out),
         force=np.zeros(n_v), raw=np.zeros(n), first_lam=np.zeros(n - n_d), ends=np.zeros((MOST_COEFFICIENTS, n)),
         weight_start=start, weight_place=place, weights=weights,
-        hermite=extrapolation.polynomial_tables(most_rows, perturbed), modified=int(modified), delayed=int(delayed),
+        hermite=extrapolation.polynomial_tables(most_rows, perturbed), frictional=int(modified), delayed=int(delayed),
         perturbed=int(perturbed), most_rows=most_rows, dense_rows=n_coefficients - 3, n_slopes=int(first[-1]),
         n_weights=len(weights), n_table=n_table, to_zero=extrapolation.rows_to_zero(sequence),
     )  # fmt: skip
@@ -77,32 +76,11 @@ def new_mexx_state(compiled, sequence, dense_order, modified, delayed):
 
 
 @device
-def set_friction(state, ports, la):
-    """F at the start of the basic step becomes part of U. Returns the status of the port."""
-    if state.modified == 0:
-        return FINE
-    x, F, U = vec(state.x, state.n), vec(state.F, state.n_F), vec(la.U, state.n_C + state.n_F)
-    answer = core.watched(state, evaluate(state.friction_port, ports, state.t, x, F), state.t, x)
-    for k in range(state.n_F):
-        U[state.n_C + k] = -F[k]
-    return answer
-
-
-@device
 def keep_multipliers(state):
     """Those of the current point, for the first small steps of the next basic step."""
     x, first_lam = vec(state.x, state.n), vec(state.first_lam, state.n - state.n_d)
     for k in range(state.n - state.n_d):
         first_lam[k] = x[state.n_d + k]
-
-
-@device
-def clear_friction(state, la):
-    """Projections are orthogonal in the norm of M: U = C."""
-    if state.modified == 1:
-        U = vec(la.U, state.n_C + state.n_F)
-        for k in range(state.n_F):
-            U[state.n_C + k] = 0.0
 
 
 @device
@@ -137,7 +115,7 @@ def take_row(state, ports, la, j):
     solved = vec(state.solved, n_v + n_m)
     matrices = vec(state.stage_matrices, state.n_M + state.n_C + n_m)
     slopes = mat(state.slopes, state.n_slopes, n)
-    size_U = state.n_C + state.n_F if state.modified == 1 else 0
+    size_U = state.n_C + state.n_F if state.frictional == 1 else 0
     U_rows, U_columns = ivec(la.U_rows, size_U), ivec(la.U_columns, size_U)
     x, first_lam = vec(state.x, n), vec(state.first_lam, n - n_d)
     # sums of small numbers have smaller rounding errors, which extrapolation enlarges a thousand times
@@ -159,7 +137,7 @@ def take_row(state, ports, la, j):
             stage[k] = x[k] + grown[k]
         for k in range(n_v):
             force[k] = rates[n_p + k]
-        if state.modified == 1:
+        if state.frictional == 1:
             lam = first_lam if i == 0 else stage[n_d:]
             for k in range(state.n_F):
                 force[U_columns[state.n_C + k]] -= F[k] * lam[U_rows[state.n_C + k]]
@@ -266,9 +244,10 @@ def monitor(state, rows):
 @device
 def take_rows(state, ports, la):
     """Rows of the tableau until the step is accepted or not. Returns ACCEPT, REJECT, HALVE or an outcome."""
-    outcome = set_friction(state, ports, la)
-    if outcome != FINE:
-        return outcome
+    if state.frictional == 1:  # that at the start of the basic step
+        outcome = core.set_friction(state, ports, la, state.t, vec(state.x, state.n))
+        if outcome != FINE:
+            return outcome
     for j in range(state.order + 1):
         state.rows = j + 1
         note_order(state, j + 1)
@@ -310,7 +289,6 @@ def settle(state, ports, la, t):
         # the article counts evaluations for the projection of positions apart
         outcome = core.watched(state, evaluate(state.matrices_port, ports, t, x, matrices), t, x)
         if outcome == FINE:
-            clear_friction(state, la)
             outcome = core.project(state, ports, la, t)
         if outcome != FINE:
             return outcome

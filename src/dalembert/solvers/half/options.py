@@ -36,6 +36,7 @@ class Parts:
     pattern: Callable[[], SaddlePattern]
     kind: str = ""  # tells apart records and patterns of one method
     fixed: tuple[str, ...] = ()  # scalars that stay as `prepare` has set them; `start` clears the others
+    stepper: type[HalfStepper] | None = None  # None: the one of all methods
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -67,12 +68,15 @@ class HalfExplicitOptions(MethodOptions):
         """The form this method integrates."""
         return descriptor_form(model, type(self).__name__)
 
-    def _without_friction(self, form: DescriptorForm) -> DescriptorForm:
-        """Refuse forces that depend on the multipliers, for methods that evaluate forces before they know them."""
-        if form.has_friction:
+    def _with_linear_friction(self, form: DescriptorForm) -> DescriptorForm:
+        """Refuse forces that depend on the multipliers, for methods that evaluate forces before they know them; those
+        that do so linearly are part of the saddle-point systems."""
+        if form.has_friction and not form.linear_friction:
+            force = form.model.graph.functions["force"]
+            how = "in another way than linearly" if force.traced else "in a way that cannot be traced"
             raise ModelError(
-                f"model '{form.model.name}': the forces depend on the multipliers (friction). {type(self).__name__} "
-                "evaluates forces before multipliers are known; take Mexx, Geoms or Radau5"
+                f"model '{form.model.name}': the forces depend on the multipliers (friction) {how}. "
+                f"{type(self).__name__} evaluates forces before multipliers are known; take Mexx, Geoms or Radau5"
             )
         return form
 
@@ -90,7 +94,7 @@ class HalfExplicitOptions(MethodOptions):
             from dalembert.solvers.half.stepper import HalfStepper
 
             parts = self.parts(model, compiled)
-        return HalfStepper(self, compiled, parts)
+        return (parts.stepper or HalfStepper)(self, compiled, parts)
 
     def own_settings(self) -> dict[str, float]:
         """The method's own scalars of the record of a run, which `start` clears."""
@@ -149,7 +153,7 @@ class HalfExplicitRungeKutta(RungeKuttaOptions):
 
     def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
-        form = self._without_friction(super().formulate(model))
+        form = self._with_linear_friction(super().formulate(model))
         if form.dynamics_read_multipliers:
             # the multipliers of the stages are averages of low order
             raise ModelError(
@@ -168,6 +172,6 @@ class HalfExplicitRungeKutta(RungeKuttaOptions):
         return Parts(
             kernel=half_explicit,
             prepare=lambda: new_half_explicit_state(compiled, self.tableau),
-            pattern=lambda: saddle_pattern(compiled, symmetric=False),
+            pattern=lambda: saddle_pattern(compiled, symmetric=False, friction=True),
             fixed=FIXED,
         )

@@ -2,13 +2,15 @@
 
 Derivatives of the solution of
 
-    p' = Z(p) v,   v' = M(p)⁻¹ (f(p, v, r) − Cᵀ λ),   r' = b(p, v, r),   C(p) v + g_t(p) = 0        (time is one of p)
+    p' = Z(p) v,   M(p) v' = f(p, v, r) − (C(p)ᵀ − F(p, v, r)) λ,   r' = b(p, v, r),   C(p) v + g_t(p) = 0
+
+(time is one of p; F is the friction of what slides)
 
 are sums over trees [1]_. A tree of order n with a root of p, v or r has children of order n − 1 together; one whose
 root is λ, which stands for the derivative of a constraint, has children of order n + 1 together:
 
     root p: any number of p, at most one v          root r: any number of p, v, r
-    root v: any number of p, v, r; or of p, and one λ       root λ: any number of p, at most one v
+    root v: any number of p, v, r, at most one λ    root λ: any number of p, at most one v
 
 The numerical solution has the same expansion with weights: A φ and Ā φ in place of integrals, Ā⁻¹ in place of the
 derivative. So the order is n if both agree for all trees up to order n, that is b·φ(t) = 1/γ(t).
@@ -35,7 +37,7 @@ class Tree(NamedTuple):
     order: int
     weights: np.ndarray
     exact: float
-    trivial: bool  # v' = … − M⁻¹ Cᵀ λ alone: the derivative of a constraint gives this λ back
+    trivial: bool  # v' = … − M⁻¹ (Cᵀ − F) λ alone: the derivative of a constraint gives this λ back
 
 
 def defects(tableau: HalfExplicitTableau, order: int) -> dict[int, float]:
@@ -85,7 +87,7 @@ class _Forest:
         for children in _bags(self._of("pvr"), n - 1):
             self._add("vr", n, *self._at_stages(children, n))
         for one in multipliers:
-            for rest in _bags(p, n - 1 - one.order):
+            for rest in _bags(self._of("pvr"), n - 1 - one.order):
                 weights, exact = self._at_stages(rest, n)
                 self._add("v", n, weights * one.weights, exact * one.exact, trivial=not rest)
 

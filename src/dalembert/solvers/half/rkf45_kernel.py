@@ -37,6 +37,7 @@ def new_rkf45_state(compiled):
     return core.new_state(
         STATE, compiled, interpolation.N_COEFFICIENTS, K=np.zeros((STAGES, n_d)), stage=np.zeros(n),
         stage_dot=np.zeros(n), stage_rates=np.zeros(n_d), power=0.2, at_end=0, blind=0,
+        frictional=int(compiled.form.has_friction),
         **interpolation.own_arrays(compiled),
     )  # fmt: skip
 
@@ -55,7 +56,7 @@ def take_stages(state, ports, la):
         core.forget_multipliers(state, stage)
         outcome = core.evaluate_matrices(state, ports, t, stage, matrices)
         if outcome == FINE:
-            outcome = core.load_and_factor(state, la, matrices)
+            outcome = core.factor_point(state, ports, la, t, stage, matrices)
         if outcome == FINE:
             outcome = core.complete(state, ports, la, t, stage, stage_dot, rates)
         if outcome != FINE:

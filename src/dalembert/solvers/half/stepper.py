@@ -23,6 +23,7 @@ from dalembert.errors import (
 from dalembert.kept import Slot
 from dalembert.linalg.saddle.saddle import SaddlePattern, factor, solve
 from dalembert.model.vocabulary import constraint_name, equation_names
+from dalembert.regularize.contradiction import ill_posed, impossible_velocities
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
 from dalembert.solvers.method import RunSpec, first_step_guess
@@ -30,20 +31,29 @@ from dalembert.solvers.shell import NEARLY_THERE
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
+#: part of contact forces that their polynomials may miss: steps shall see how these move, as events depend on them
+MULTIPLIER_LIMIT = 1e-3
 STATES: Slot[Memory] = Slot("records of half-explicit methods", most=8)
 SADDLES: Slot[Memory] = Slot("saddle-point systems", most=8)
 
 
-def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool) -> SaddlePattern:
-    """The pattern of the saddle-point systems; `symmetric`: U = G, otherwise U is G at another point."""
+def saddle_pattern(compiled: CompiledDescriptor, *, symmetric: bool, friction: bool = False) -> SaddlePattern:
+    """The pattern of the saddle-point systems; `symmetric`: U = G, otherwise U is G at another point.
+
+    `friction`: behind the entries of G stand those of −Fᵀ in U, if there are any.
+    """
     form = compiled.form
     symmetric = symmetric or not form.constraint_names
+    force = None if symmetric else compiled.constraint_pattern
+    if friction and form.has_friction:
+        (rows, columns), (of, by) = compiled.constraint_pattern, compiled.friction_pattern
+        force = np.concatenate([rows, by]), np.concatenate([columns, of])
     return SaddlePattern(
         n_v=form.mass.shape[0],
         n_lam=len(form.constraint_names),
         mass=compiled.mass_pattern,
         constraint=compiled.constraint_pattern,
-        force=None if symmetric else compiled.constraint_pattern,
+        force=force,
         velocity_names=form.model.names("v"),
         constraint_names=form.constraint_names,
         mass_values=constant_nonzeros(form.mass),
@@ -82,7 +92,8 @@ class HalfStepper(KernelStepper):
         saddle.set(own=saddle.address)
         state.set(
             saddle=saddle.address, symmetric=int(saddle.pattern.symmetric), max_step=spec.max_step,
-            max_steps=spec.max_steps, **options.settings(),
+            max_steps=spec.max_steps, multiplier_limit=MULTIPLIER_LIMIT if spec.model.contacts else 0.0,
+            **options.settings(),
         )  # fmt: skip
         state.rtol[:], state.atol[:] = spec.tolerances.rtol, spec.tolerances.atol
 
@@ -90,6 +101,8 @@ class HalfStepper(KernelStepper):
 
     def start(self, t: float, x: np.ndarray, x_dot: np.ndarray, t_end: float, first_step: float | None) -> None:
         state = self.state
+        if self.options.initial_values == "trust":
+            self._velocities_must_be_possible(t, x)
         state.x[:], state.x_dot[:], state.next[:] = x, x_dot, x
         span, moving = t_end - t, self._moving
         weight = state.atol + state.rtol * np.abs(x)
@@ -99,6 +112,29 @@ class HalfStepper(KernelStepper):
         h = np.copysign(abs(span) if last else h, span)
         state.memory[self._cleared] = 0
         state.set(t=t, t_end=t_end, h=h, h_old=h, first=1, last=int(last), **self._settings)
+
+    def _velocities_must_be_possible(self, t: float, x: np.ndarray) -> None:
+        """Raise if constraints contradict each other: the first stage would change velocities to whatever they demand,
+        and estimates of the error do not see that."""
+        state, names = self.state, self.form.constraint_names
+        if len(names) > 1:
+            C, residual = self._constraints(t, x)
+            v = self.form.slices["v"]
+            tolerance = (state.atol + state.rtol * np.abs(x))[v]
+            error = impossible_velocities(t, [constraint_name(name) for name in names], C, residual, tolerance)
+            if error is not None:
+                raise error
+
+    def _constraints(self, t: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """C as a full matrix, and C v + (g_t, h)."""
+        state, compiled = self.state, self.compiled
+        values, (rows, columns) = np.zeros(compiled.matrices.n_out), compiled.constraint_pattern
+        first, last = int(state.n_M), int(state.n_M + state.n_C)
+        C = np.zeros((int(state.n_m), int(state.n_v)))
+        if compiled.matrices.call_status(t, np.ascontiguousarray(x), self.model.theta(t), values):
+            return C, values[last:]
+        C[rows, columns] = values[first:last]
+        return C, values[last:] + C @ x[self.form.slices["v"]]
 
     def limit_first_step(self, h: float) -> None:
         """Shorten the step that `start` has chosen."""
@@ -203,7 +239,8 @@ class HalfStepper(KernelStepper):
             culprit = self.saddle.solver.explain(self.saddle, int(state.singular))
             return SingularMatrix(
                 f"the saddle-point matrix is singular at t = {t:.9g}: {culprit}. Geoms(algebraic='svd') treats "
-                "redundant constraints, Geoms(singular='step over') isolated singular positions."
+                "redundant constraints, Geoms(singular='step over') isolated singular positions; surfaces that follow "
+                "each other are contacts (unilateral=), which are not all in force."
             )
         return self._step_too_small(t, status, int(state.why))
 
@@ -221,6 +258,9 @@ class HalfStepper(KernelStepper):
                 "behind no step size takes away: use projection='both', or a larger limit."
             )
         if why in (Outcome.NOT_PROJECTED, Outcome.FAR_FROM_CONSTRAINTS):
+            contradiction = self._contradiction(t)
+            if contradiction is not None:
+                return contradiction
             worst = self._worst_constraint()
             if state.first == 1:
                 return InconsistentInitialValues(
@@ -235,6 +275,13 @@ class HalfStepper(KernelStepper):
             f"{size}; the largest error is in '{self._worst_variable()}'. The solution may be discontinuous, singular "
             "or stiff there (then take Radau5), or the tolerances too tight."
         )
+
+    def _contradiction(self, t: float) -> Exception | None:
+        """The exception for position constraints with nearly parallel rows that no position suits."""
+        state, n = self.state, int(self.state.n_lam)
+        names = [constraint_name(name) for name in self.form.constraint_names]
+        C, _ = self._constraints(t, state.next)
+        return ill_posed(t, names[:n], C[:n], state.g.copy())
 
     def _worst_variable(self) -> str:
         n = int(self.state.n_d)
