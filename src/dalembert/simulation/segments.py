@@ -45,7 +45,7 @@ class Segment:
     port: Port | None  # of the event functions
     active: frozenset[str] | None  # constraints in force; None: all
     places: np.ndarray | None  # of the unknowns in the form of the whole model; None: they are the same
-    unforced: bool = False  # the method itself says which contacts are closed: none is in force at a restart
+    unforced: bool  # the method itself says which contacts are closed: none is in force at a restart
 
     @property
     def restarted(self) -> Model:
@@ -196,8 +196,8 @@ class Segments:
         model = task.model if active is None else restricted(task.model, active)
         form = task.options.formulate(model)
         places = None if active is None else form.places_in(task.form)
-        held = Segment(model, form, whole.stepper, whole.port, active, places)
-        return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, held)
+        held = Segment(model, form, whole.stepper, whole.port, active, places, False)
+        return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, False, held)
 
     def _new(self, active: frozenset[str] | None) -> Segment:
         task = self.task

@@ -13,9 +13,11 @@ References
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from dalembert.errors import ModelError
+from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
@@ -25,6 +27,20 @@ if TYPE_CHECKING:
 
 #: step sizes below this overflow in the matrices of a step
 SHORTEST = 1e-130
+
+
+STEPPED: Slot[SteppedForm] = Slot("form of time stepping", most=1)
+
+
+@dataclass(frozen=True, eq=False)
+class SteppedForm(DescriptorForm):
+    """The descriptor form, whose multipliers are the impulses of steps and not what accelerations say."""
+
+    settles_multipliers = False
+
+    @classmethod
+    def of(cls, form: DescriptorForm) -> SteppedForm:
+        return cls(**{field.name: getattr(form, field.name) for field in fields(form) if field.init})
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -68,9 +84,15 @@ class MoreauJean(MethodOptions):
         require(self.iterations >= 1, f"iterations={self.iterations} must be at least 1")
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
 
-    def formulate(self, model: Model) -> DescriptorForm:
+    def formulate(self, model: Model) -> SteppedForm:
         """The form this method integrates."""
-        return descriptor_form(model, "MoreauJean")
+        form = descriptor_form(model, "MoreauJean")
+        if model.dry:
+            raise ModelError(
+                f"model '{model.name}': MoreauJean does not treat dry_friction= ('{model.dry[0].name}'); take a method "
+                "that stops at events, such as Hem5"
+            )
+        return model.kept.get(STEPPED, None, lambda: SteppedForm.of(form))
 
     def new_stepper(self, form: DescriptorForm, model: Model) -> MoreauStepper:
         from dalembert.compile.half_explicit import compile_descriptor
