@@ -43,8 +43,9 @@ OPENED, SAME = 1e-7, 1e-11
 class Edges:
     """The edges of a model's contacts in a run."""
 
-    def __init__(self, model: EquationsOfMotion, space: ContactSpace):
-        self.model, self.space, self.edges = model, space, model.edges
+    def __init__(self, model: EquationsOfMotion, space: ContactSpace, *, found: bool = True):
+        """`found`: whether edges are events; else gaps are taken as they were written."""
+        self.model, self.space, self.edges = model, space, model.edges if found else ()
         names = list(model.discrete_names)
         self._side = [names.index(edge.side) for edge in self.edges]
         self._slack = [names.index(edge.slack) for edge in self.edges]
@@ -71,13 +72,16 @@ class Edges:
 
         There both pieces have the same gaps. Closed contacts and other constraints stay as they are.
         """
-        which = [k for k in crossed if not self.edges[k].given]
-        if not which:
+        if not crossed:
             return vectors
         theta = self.model.theta(t, discrete)
         values, J = (out.reshape(len(self.edges), -1) for out in self._functions(t, vectors, theta))
         values = values.ravel()
-        beyond = np.where(self._levels, values - np.rint(values), values)[which]
+        beyond = np.where(self._levels, values - np.rint(values), values)
+        least = NEAR * discrete[self._slack]
+        which = [k for k in crossed if not self.edges[k].given and abs(beyond[k]) <= least[k]]
+        if not which:
+            return vectors
         _, rows = start_problems(self.model).position(t, vectors, theta)
         n_s = len(vectors["s"])
         rows = (rows if isinstance(rows, np.ndarray) else rows.toarray())[:, n_s:]
@@ -88,7 +92,7 @@ class Edges:
         lam = [i for i in range(n_lam) if i in closed or i not in contacts]
         held = rows[len(rows) - n_lam :][lam]
         A = np.vstack([J[which], held])
-        move = np.linalg.lstsq(A, -np.concatenate([beyond, np.zeros(len(lam))]), rcond=1e-10)[0]
+        move = np.linalg.lstsq(A, -np.concatenate([beyond[which], np.zeros(len(lam))]), rcond=1e-10)[0]
         return {**vectors, "p": vectors["p"] + move}
 
     # -- pieces ----------------------------------------------------------------------------------------------------
@@ -107,7 +111,7 @@ class Edges:
         free[self._side] = 0.0  # functions as they were written
         theta = self.model.theta(t, free)
         values, J = (out.reshape(len(self.edges), -1) for out in self._functions(t, vectors, theta))
-        here = values = values.ravel()
+        values = values.ravel()
         terms = np.abs(J) @ np.abs(vectors["p"]) + np.abs(values)
         sizes, distance = np.abs(J).max(axis=1, initial=0), self._distance(values)
         slack = np.maximum(OF_GAP * gap * sizes, OF_TERMS * terms) + np.finfo(float).tiny
@@ -130,6 +134,8 @@ class Edges:
             new[self._slack[k]] = slack[k]
             if not undecided[k] or discrete[self._side[k]] == 0:  # else it goes along the edge
                 self._put(new, k, values[k])
+        here = self._functions(t, vectors, self.model.theta(t, new))[0].ravel()  # on the pieces that are held
+        for k in range(len(self.edges)):
             corrected = 2 * gap * sizes[k] if closing and distance[k] <= 20 * gap * sizes[k] else 0.0
             self._widen(new, k, here[k], slack[k] + corrected)
         return new, bool(near.any())
@@ -153,9 +159,7 @@ class Edges:
         self, t: float, vectors: Vectors, discrete: np.ndarray, acceleration: np.ndarray, gap: float
     ) -> np.ndarray:
         """As `held`, for edges from which velocities lead away by next to nothing: accelerations decide."""
-        free = discrete.copy()
-        free[self._side] = 0.0
-        theta = self.model.theta(t, free)
+        theta = self.model.theta(t, discrete)  # pieces are smooth: they tell on which side the motion stays
         new, slack = discrete.copy(), discrete[self._slack]
         size = np.abs(acceleration).max(initial=0)
         here, J = (out.reshape(len(self.edges), -1) for out in self._functions(t, vectors, theta))
@@ -167,7 +171,7 @@ class Edges:
         way = [self.p_dot(t, {**vectors, "v": vectors["v"] + k * h * acceleration}, theta) for k in (0.0, 0.5)]
         moved = [{**vectors, "p": vectors["p"] + h * p_dot} for p_dot in way]
         by_v, there = (
-            self._functions(t + h, point, self.model.theta(t + h, free))[0].ravel() - here for point in moved
+            self._functions(t + h, point, self.model.theta(t + h, discrete))[0].ravel() - here for point in moved
         )
         by_a = there - by_v
         for k in np.flatnonzero(near):
@@ -176,7 +180,9 @@ class Edges:
             excursion = by_v[k] ** 2 / (4 * abs(by_a[k])) if against else np.inf
             if excursion <= 10 * gap * np.abs(J[k]).max() or (by_v[k] == 0 and abs(by_a[k]) > slack[k]):
                 self._put(new, k, by_a[k] + (np.rint(here[k]) if self._levels[k] else 0.0))
-                self._widen(new, k, here[k], slack[k])
+        here = self._functions(t, vectors, self.model.theta(t, new))[0].ravel()
+        for k in np.flatnonzero(near):
+            self._widen(new, k, here[k], slack[k])
         return new
 
     def same(self, one: np.ndarray, other: np.ndarray) -> bool:

@@ -32,6 +32,7 @@ class Change(StrEnum):
     SLIPS = "begins to slide"
     STOPS = "ends to slide"
     CROSSES = "passes an edge"
+    LEAVES = "has opened"
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class ContactEvent:
     edge: int = -1
 
 
-def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
-    """All events of a model's contacts."""
+def contact_events(model: EquationsOfMotion, *, complementary: bool = False) -> list[ContactEvent]:
+    """All events of a model's contacts; `complementary`: for methods that let contacts open within their steps."""
     graph = model.graph
     discrete = dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True))
     gap_slack, force_slack, speed_slack = (discrete[name] for name in SLACKS)
@@ -61,6 +62,8 @@ def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
                 Change.CLOSES: ca.if_else(ca.logic_or(mode == OPEN, implied), gap + slack, 1),
                 Change.OPENS: ca.if_else(held, normal + force_slack, 1),
             }
+            if complementary:
+                functions[Change.LEAVES] = ca.if_else(mode != OPEN, LOOSE * gap_slack - gap, 1)
         if contact.stick:
             grips = ca.vertcat(*(discrete[name] for name in contact.grips))
             room = friction_of(model, contact) * normal - _length(graph.symbol["mu"][list(contact.stick)] + grips)
@@ -69,7 +72,7 @@ def contact_events(model: EquationsOfMotion) -> list[ContactEvent]:
         for change, function in functions.items():
             name = f"contact '{contact.name}' {change}"
             events.append(ContactEvent(contact.number, change, _event(function, name)))
-    return events + _edge_events(model, discrete)
+    return events if complementary else events + _edge_events(model, discrete)
 
 
 def _edge_events(model: EquationsOfMotion, discrete: dict[str, ca.SX]) -> list[ContactEvent]:

@@ -69,12 +69,16 @@ class Happened:
 class Contacts:
     """The contacts of a run: their events, and what these change."""
 
-    def __init__(self, model: EquationsOfMotion, tolerances: Tolerances, t0: float, t1: float):
+    def __init__(
+        self, model: EquationsOfMotion, tolerances: Tolerances, t0: float, t1: float, *, complementary: bool = False
+    ):
+        """`complementary`: the method itself decides in its steps which of the closed contacts act."""
         self.model, self.tolerances, self.t0, self.t1 = model, tolerances, t0, t1
+        self.complementary = complementary
         self.space = contact_space(model)
         self.restitution, self.friction = model.contact_values()
-        self.events: list[ContactEvent] = contact_events(model)
-        self.edges = Edges(model, self.space)
+        self.events: list[ContactEvent] = contact_events(model, complementary=complementary)
+        self.edges = Edges(model, self.space, found=not complementary)
         self.impacts: list[Impact] = []
         self.rests: list[Rest] = []
         self._recent: deque[float] = deque(maxlen=AT_ONCE)
@@ -104,6 +108,7 @@ class Contacts:
         sets = {
             Change.CLOSES: happened.closing,
             Change.OPENS: happened.opening,
+            Change.LEAVES: happened.opening,
             Change.SLIPS: happened.slipping,
             Change.STOPS: happened.stopping,
         }
@@ -347,6 +352,8 @@ class Contacts:
         )  # fmt: skip
         decision.slips |= {i: d for i, d in slides.items() if decision.modes.get(i) == SLIDING}
         values = mode_values(space, decision, scales.speed)
+        if self.complementary:  # every closed contact has a row of its own
+            values |= {name: 0.0 for contact in space.contacts for name in (contact.implied, contact.load)}
         load = max(OF_FORCE * decision.scale, np.finfo(float).tiny)
         values |= dict(zip(SLACKS, (scales.gap, load, scales.speed), strict=True))
         names = (*model.names("lam"), *model.names("mu"))

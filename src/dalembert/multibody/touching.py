@@ -18,7 +18,8 @@ from dalembert.multibody.contacting import Pair
 from dalembert.multibody.features import Touch, tangents
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.quantities import Number, Parameter
-from dalembert.multibody.scene import Motion, Scene
+from dalembert.multibody.readings import Motion
+from dalembert.multibody.scene import Scene
 
 if TYPE_CHECKING:
     from dalembert.multibody.equations import Expressions

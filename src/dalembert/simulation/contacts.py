@@ -46,7 +46,7 @@ def closed_contacts(task: Task) -> tuple[Contacts, HybridState, InitialValues]:
             f"t_span = ({task.t0:g}, {task.t1:g}): impacts and friction have no past that follows from what comes "
             "after them; contacts are simulated forwards in time"
         )
-    contacts = Contacts(model, task.tolerances, task.t0, task.t1)
+    contacts = Contacts(model, task.tolerances, task.t0, task.t1, complementary=task.options.complementary)
     free = initial_values(task, restricted(model, model.bilateral))
     vectors = {kind: free.values.get(kind) for kind in model.graph.vectors}
     whole = restricted(model, model.bilateral).graph.whole_values(vectors)

@@ -7,7 +7,7 @@ of the whole model is where solutions are recorded; each other form knows where 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,8 @@ class Segment:
     port: Port | None  # of the event functions
     active: frozenset[str] | None  # constraints in force; None: all
     places: np.ndarray | None  # of the unknowns in the form of the whole model; None: they are the same
-    unforced: bool = False  # the method itself says which contacts are closed: none is in force at a restart
+    #: the method itself says which contacts are closed: none is in force at a restart
+    unforced: bool = field(default=False, kw_only=True)
 
     @property
     def restarted(self) -> Model:
@@ -60,6 +61,14 @@ class Segment:
         out = np.zeros((*x.shape[:-1], n))
         out[..., self.places[known]] = x[..., known]
         return out
+
+    def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
+        """x and x' of start values for what is in force."""
+        return self.form.start(initial)
+
+    def of_model(self, model: Model) -> Segment:
+        """The same with other values of discrete variables."""
+        return replace(self, model=model)
 
     def consistent(
         self, t: float, vectors: Mapping[str, np.ndarray], mode: str, occasion: tuple[str, str] | None = None
@@ -132,6 +141,36 @@ def of_whole(found: InitialValues, model: EquationsOfMotion) -> InitialValues:
     return replace(found, values=graph.whole_values(found.values))
 
 
+@dataclass(frozen=True, eq=False)
+class ComplementarySegment(Segment):
+    """A segment of a method whose steps decide which of the closed contacts act.
+
+    Its form has the rows of all of them. Values are made consistent with those that are in force, in `held`.
+    """
+
+    held: Segment
+
+    def of_model(self, model: Model) -> ComplementarySegment:
+        own = self.held.model.with_discrete(model.graph.discrete_values)
+        return replace(self, model=model, held=self.held.of_model(own))
+
+    def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
+        x, x_dot = self.held.start(initial)
+        return self.held.in_whole(x, self.form.n), self.held.in_whole(x_dot, self.form.n)
+
+    def consistent(
+        self, t: float, vectors: Mapping[str, np.ndarray], mode: str, occasion: tuple[str, str] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        x, x_dot = self.held.consistent(t, vectors, mode, occasion)
+        return self.held.in_whole(x, self.form.n), self.held.in_whole(x_dot, self.form.n)
+
+    def after_action(
+        self, t: float, vectors: Mapping[str, np.ndarray], occasion: tuple[str, str] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        x, x_dot = self.held.after_action(t, vectors, occasion)
+        return self.held.in_whole(x, self.form.n), self.held.in_whole(x_dot, self.form.n)
+
+
 class Segments:
     """Makes the segments of one run; those with the same constraints in force share form and stepper."""
 
@@ -147,8 +186,19 @@ class Segments:
     def of(self, active: frozenset[str] | None) -> Segment:
         """The segment with these constraints in force."""
         if active not in self._known:
-            self._known[active] = self._new(active)
+            complementary = self.task.options.complementary
+            self._known[active] = self._complementary(active) if complementary else self._new(active)
         return self._known[active]
+
+    def _complementary(self, active: frozenset[str] | None) -> Segment:
+        """One form and stepper for all; what is in force tells them apart."""
+        task = self.task
+        whole = next((known for known in self._known.values()), None) or self._new(None)
+        model = task.model if active is None else restricted(task.model, active)
+        form = task.options.formulate(model)
+        places = None if active is None else form.places_in(task.form)
+        held = Segment(model, form, whole.stepper, whole.port, active, places)
+        return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, held)
 
     def _new(self, active: frozenset[str] | None) -> Segment:
         task = self.task
@@ -175,7 +225,7 @@ class Segments:
             trace=task.trace,
         )
         unforced = task.options.treats_contacts and model.mechanical and bool(model.contacts)
-        return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced)
+        return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced=unforced)
 
     def _max_step(self) -> float:
         """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""
@@ -189,9 +239,9 @@ class Segments:
         if segment.stepper is not before.stepper:
             segment.stepper.counts[:] = before.stepper.counts
         model = segment.model.with_discrete(state.discrete)
-        if model is not segment.model:
+        if model is not segment.model or segment.stepper is before.stepper:
             segment.stepper.set_discrete(model)
-            segment = self._known[state.active] = replace(segment, model=model)
+            segment = self._known[state.active] = segment.of_model(model)
         self.current = segment
         return segment
 

@@ -14,9 +14,20 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dalembert.solvers.half.options import HalfExplicitRungeKutta
+from dalembert.errors import OptionError
+from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.complementary import Complementary
+from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
+from dalembert.model import Model
+from dalembert.regularize import DescriptorForm
+from dalembert.solvers.half.options import HalfExplicitRungeKutta, Parts
 from dalembert.solvers.half.tableau import HalfExplicitTableau
+from dalembert.solvers.method import one_of, require
+
+if TYPE_CHECKING:
+    from dalembert.compile.half_explicit import CompiledDescriptor
 
 _WEIGHTS = [0.0, 0.0, 0.0, 0.2467760667636791, 0.2106594087489728, 0.1769218149125021, 0.3064446444147922,
             0.05919806516005373]  # fmt: skip
@@ -51,6 +62,9 @@ TABLEAU = HalfExplicitTableau.classical(
 class Hem5(HalfExplicitRungeKutta):
     """Options of HEM5. Main: none is needed. Other: projection, drift and step limits (see `RungeKuttaOptions`).
 
+    With ``stages="complementarity"`` the systems of the stages contain all closed contacts as inequalities, so that
+    contacts may take over from each other within a step, as at the edge of a surface.
+
     Examples
     --------
     >>> import dalembert as da
@@ -61,3 +75,41 @@ class Hem5(HalfExplicitRungeKutta):
     """
 
     tableau = TABLEAU
+
+    stages: str = "equality"  # what closed contacts are in the stages: equations, or "complementarity" problems
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("stages", self.stages, ("equality", "complementarity"))
+        require(
+            not self.complementary or self.linear_solver == AUTO,
+            "stages='complementarity' has a linear solver of its own: leave linear_solver= out",
+        )
+
+    @property
+    def complementary(self) -> bool:
+        return self.stages == "complementarity"
+
+    def formulate(self, model: Model) -> DescriptorForm:
+        """The form this method integrates."""
+        if self.complementary:
+            contacts = model.contacts if model.mechanical else ()
+            if not contacts:
+                raise OptionError(f"Hem5(stages='complementarity'): model '{model.name}' has no contacts (unilateral=)")
+            for contact in contacts:
+                if contact.stick:
+                    raise OptionError(
+                        f"Hem5(stages='complementarity') has no friction, as contact '{contact.name}' has: take Hem5()"
+                    )
+        return super().formulate(model)
+
+    def parts(self, model: Model, compiled: CompiledDescriptor) -> Parts:
+        if not self.complementary:
+            return super().parts(model, compiled)
+        from dalembert.solvers.half.complementary import complementary_parts
+
+        return complementary_parts(compiled, self.tableau)
+
+    def solver(self, pattern: SaddlePattern) -> LinearSolver:
+        """The linear solver for a pattern."""
+        return Complementary() if self.complementary else super().solver(pattern)

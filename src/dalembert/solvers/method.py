@@ -163,6 +163,8 @@ class MethodOptions(Options):
     trusted_index = 1
     #: whether it deals with contacts itself, step by step; else the driver stops at their events
     treats_contacts = False
+    #: whether its steps contain all closed contacts as inequalities, so that edges of surfaces need not be found
+    complementary = False
 
     def formulate(self, model: Model) -> Form:
         """What this method integrates; raises ModelError if it cannot treat the model."""

@@ -22,6 +22,8 @@ class SaddlePattern(Pattern):
     """Where M, G and U have nonzeros: rows and columns, in the order in which their values will come."""
 
     kind: ClassVar[str] = SADDLE
+    #: whether constraints may depend on each other
+    redundant: ClassVar[bool] = False
 
     n_v: int
     n_lam: int
@@ -51,7 +53,7 @@ class SaddlePattern(Pattern):
         for values, pair, of in ((self.mass_values, self.mass, "M"), (self.constraint_values, self.constraint, "G")):
             if values is not None and len(values) != len(pair[0]):
                 faults.append(f"{len(values)} values are given for the {len(pair[0])} entries of {of}")
-        if self.n_lam > self.n_v:
+        if self.n_lam > self.n_v and not self.redundant:
             faults.append(
                 f"{self.n_lam} constraints on {self.n_v} velocities cannot be independent; "
                 "Geoms(algebraic='svd') takes redundant ones"

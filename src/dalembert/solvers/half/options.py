@@ -36,6 +36,7 @@ class Parts:
     pattern: Callable[[], SaddlePattern]
     kind: str = ""  # tells apart records and patterns of one method
     fixed: tuple[str, ...] = ()  # scalars that stay as `prepare` has set them; `start` clears the others
+    stepper: type[HalfStepper] | None = None  # None: the one of all methods
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -93,7 +94,7 @@ class HalfExplicitOptions(MethodOptions):
             from dalembert.solvers.half.stepper import HalfStepper
 
             parts = self.parts(model, compiled)
-        return HalfStepper(self, compiled, parts)
+        return (parts.stepper or HalfStepper)(self, compiled, parts)
 
     def own_settings(self) -> dict[str, float]:
         """The method's own scalars of the record of a run, which `start` clears."""
