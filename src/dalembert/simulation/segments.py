@@ -7,7 +7,7 @@ of the whole model is where solutions are recorded; each other form knows where 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,8 @@ class Segment:
     port: Port | None  # of the event functions
     active: frozenset[str] | None  # constraints in force; None: all
     places: np.ndarray | None  # of the unknowns in the form of the whole model; None: they are the same
-    unforced: bool  # the method itself says which contacts are closed: none is in force at a restart
+    #: the method itself says which contacts are closed: none is in force at a restart
+    unforced: bool = field(default=False, kw_only=True)
 
     @property
     def restarted(self) -> Model:
@@ -196,8 +197,8 @@ class Segments:
         model = task.model if active is None else restricted(task.model, active)
         form = task.options.formulate(model)
         places = None if active is None else form.places_in(task.form)
-        held = Segment(model, form, whole.stepper, whole.port, active, places, False)
-        return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, False, held)
+        held = Segment(model, form, whole.stepper, whole.port, active, places)
+        return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, held)
 
     def _new(self, active: frozenset[str] | None) -> Segment:
         task = self.task
@@ -224,7 +225,7 @@ class Segments:
             trace=task.trace,
         )
         unforced = task.options.treats_contacts and model.mechanical and bool(model.contacts)
-        return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced)
+        return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced=unforced)
 
     def _max_step(self) -> float:
         """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""

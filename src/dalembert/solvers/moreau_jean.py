@@ -67,9 +67,8 @@ class MoreauJean(MethodOptions):
     theta: float = 0.5  # from 0.5, second order where nothing touches, to 1, which damps
     projection: bool = True  # of positions, to joints and out of penetrations; of velocities to joints
     implicit: bool | None = None  # forces by their Jacobians; None: if these are at hand and the model is not large
-    tolerance: float | None = (
-        None  # impulses change by this fraction at the last iteration; None: 1e-8, 1e-4 for collisions
-    )
+    # impulses change by this fraction at the last iteration; None: 1e-8, for collisions 1e-4
+    tolerance: float | None = None
     iterations: int = 1000  # of Gauss and Seidel's method at most
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
 
