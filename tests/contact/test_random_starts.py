@@ -1,0 +1,64 @@
+"""Start states that nobody chose: nothing penetrates, no energy is created, and what fails is named."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starts import Dice, Drawn, draw
+
+import dalembert as da
+from dalembert import problems
+from dalembert.errors import PainleveParadox
+
+METHODS = [da.Mexx(), da.Hem5(), da.Geoms(), da.Radau5(), da.Rkf45()]
+RTOL, ATOL = 1e-8, 1e-10
+#: What counts as no penetration: gaps are watched to a hundredth of atol, held ones drift with the method's error.
+DEEPEST = 100 * RTOL
+#: of the largest energy on the way, what methods may err
+GROWTH = 1e4 * RTOL
+
+
+def check(case, method):
+    """Simulate a case and look at all points of its solution."""
+    options = {"p0": case.p0, "v0": case.v0, "method": method, "rtol": RTOL, "atol": ATOL, "max_steps": 100_000}
+    try:
+        sol = da.simulate(case.model, (0, case.t_end), **options)
+    except PainleveParadox as paradox:  # rigid bodies with friction may have no motion; then the contact is named
+        if paradox.contact not in {contact.name for contact in case.model.contacts if contact.stick}:
+            raise
+        return None
+    assert sol.success
+    gaps = np.array([sol[f"{contact.name}.gap"] for contact in case.model.contacts])
+    assert gaps.min() > -DEEPEST, "penetration"
+    energy = sol["energy"]
+    assert np.diff(energy).max(initial=0) <= GROWTH * (1e-3 + np.abs(energy).max()), "energy is created"
+    for hit in sol.impacts:
+        assert hit.impulse[0] >= 0
+        friction = case.model.contact_values()[1][[c.name for c in case.model.contacts].index(hit.contact)]
+        assert np.linalg.norm(hit.impulse[1:]) <= friction * hit.impulse[0] * (1 + 1e-6)
+    return sol
+
+
+@pytest.mark.parametrize("name", problems.catalogue_contact())
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(data=st.data())
+def test_starts_that_hypothesis_draws(name, data):
+    dice = Drawn(data)
+    case = draw(name, dice)
+    check(case, dice.pick(METHODS))
+
+
+@pytest.mark.parametrize("name", problems.catalogue_contact())
+def test_random_starts(name):
+    for seed in range(15):
+        check(draw(name, Dice(np.random.default_rng(seed))), METHODS[seed % len(METHODS)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", problems.catalogue_contact())
+@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_thousand_starts(name, data):
+    dice = Drawn(data)
+    case = draw(name, dice)
+    check(case, dice.pick(METHODS))
