@@ -88,10 +88,10 @@ def test_rows_of_the_model_are_rates_of_gaps_and_velocities_along_tangents(build
         ahead, behind = (at(f"{contact.name}.gap", p0 + s * p_dot) for s in (h, -h))
         row = ca.Function(
             "row",
-            [graph.symbol["p"]],
+            [graph.symbol["p"], graph.discrete_symbols],
             [ca.jacobian(graph.functions["holonomic"].sx[contact.normal], graph.symbol["p"])],
         )
-        assert -row(p0).full() @ p_dot == pytest.approx((ahead - behind) / (2 * h), abs=1e-7)
+        assert -row(p0, graph.discrete_values).full() @ p_dot == pytest.approx((ahead - behind) / (2 * h), abs=1e-7)
         pair = mb.contacts[contact.number]
         point, normal = at(f"{contact.name}.point", p0), at(f"{contact.name}.direction", p0)
         gap = at(f"{contact.name}.gap", p0)
@@ -115,8 +115,9 @@ def test_rows_of_the_model_are_rates_of_gaps_and_velocities_along_tangents(build
         else:
             assert np.linalg.norm(sliding) == pytest.approx(np.linalg.norm(across), abs=1e-6)
         if contact.stick:
-            stick = ca.Function("stick", [graph.symbol["p"], graph.symbol["v"]], [graph.functions["nonholonomic"].sx])
-            assert -stick(p0, v0).full().ravel()[list(contact.stick)] == pytest.approx(sliding, abs=1e-12)
+            symbols = [graph.symbol["p"], graph.symbol["v"], graph.discrete_symbols]
+            stick = ca.Function("stick", symbols, [graph.functions["nonholonomic"].sx])
+            assert -stick(p0, v0, graph.discrete_values).full().ravel()[list(contact.stick)] == pytest.approx(sliding, abs=1e-12)
 
 
 def test_contacts_are_no_constraints_of_the_joints():
@@ -246,8 +247,8 @@ def test_the_force_of_a_contact_does_the_work_of_its_multipliers(coordinates):
     Z = graph.functions["kinematics"].sx
     power = -ca.dot(graph.symbol["lam"], ca.mtimes(ca.jtimes(g, graph.symbol["p"], ca.mtimes(Z, graph.symbol["v"])), 1))
     power -= ca.dot(graph.symbol["mu"], h)
-    symbols = [graph.symbol[kind] for kind in ("p", "v", "lam", "mu")]
-    expected = float(ca.Function("power", symbols, [power])(p0, v0, lam, mu))
+    symbols = [*(graph.symbol[kind] for kind in ("p", "v", "lam", "mu")), graph.discrete_symbols]
+    expected = float(ca.Function("power", symbols, [power])(p0, v0, lam, mu, graph.discrete_values))
     point, theta = {"p": p0, "v": v0, "lam": lam, "mu": mu}, model.theta(0.0)
 
     def at(name):
