@@ -7,7 +7,7 @@ of the whole model is where solutions are recorded; each other form knows where 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,7 +147,7 @@ class ComplementarySegment(Segment):
     Its form has the rows of all of them. Values are made consistent with those that are in force, in `held`.
     """
 
-    held: Segment
+    held: Segment = field(kw_only=True)
 
     def of_model(self, model: Model) -> ComplementarySegment:
         own = self.held.model.with_discrete(model.graph.discrete_values)
@@ -197,7 +197,7 @@ class Segments:
         form = task.options.formulate(model)
         places = None if active is None else form.places_in(task.form)
         held = Segment(model, form, whole.stepper, whole.port, active, places)
-        return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, held)
+        return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, held=held)
 
     def _new(self, active: frozenset[str] | None) -> Segment:
         task = self.task
