@@ -1,6 +1,6 @@
 """Spheres falling into a box with MoreauJean: cost per step over contacts, beside Siconos.
 
-    python benchmarks/spheres.py [N ...] [--steps 20] [--no-siconos]
+    python benchmarks/spheres.py [N ...] [--steps 20] [--fall 2.0] [--no-siconos]
 
 For every N the spheres fall until they lie on each other (not measured). From that state both programs take the same
 number of steps of the same size with theta = 1/2, both without impulses to begin with: CPU time, contacts, iterations.
@@ -23,7 +23,7 @@ import numpy as np
 
 import dalembert as da
 
-H, FALL = 5e-3, 2.0
+H = 5e-3
 FRICTION, RESTITUTION = 0.3, 0.0
 SICONOS_TOLERANCE, OWN_TOLERANCE, ITERATIONS = 1e-4, 1e-6, 1000
 GOAL = 0.5
@@ -94,12 +94,12 @@ def run(model, p0, v0, steps, tolerance):
     return time.process_time() - begun, sol
 
 
-def fallen(N):
-    """The model, and its state after the fall."""
+def fallen(N, duration):
+    """The model, its state after the fall, and the seconds that its preparation took."""
     begun = time.perf_counter()
     problem = da.problems.spheres_in_box(N, friction=FRICTION, restitution=RESTITUTION)
     prepared = time.perf_counter() - begun
-    _, sol = run(problem.model, problem.p0, problem.v0, round(FALL / H), 1e-3)
+    _, sol = run(problem.model, problem.p0, problem.v0, round(duration / H), 1e-3)
     return problem.model, sol.p[-1], sol.v[-1], prepared
 
 
@@ -129,27 +129,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("N", type=int, nargs="*", default=[125, 250, 500, 1000])
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--fall", type=float, default=2.0, help="seconds of the fall")
     parser.add_argument("--limit", type=int, default=500, help="seconds for one run of Siconos")
     parser.add_argument("--no-siconos", action="store_true")
     given = parser.parse_args()
-    print(
-        f"h = {H}, theta = 0.5, friction {FRICTION}, restitution {RESTITUTION}, {given.steps} steps from rest on each other"
-    )
-    print(
-        f"ours: tolerance {OWN_TOLERANCE:g}, positions corrected; Siconos: {SICONOS_TOLERANCE:g}; {ITERATIONS} iterations at most"
-    )
-    print(f"{'N':>6} {'prepare':>8} {'contacts':>8} {'iterations':>10} {'ms/step':>8} {'ns/contact/it':>13}"
-          f" | {'contacts':>8} {'iterations':>10} {'ms/step':>8} {'ratio':>7}")  # fmt: skip
+    print(f"h = {H}, theta = 0.5, friction {FRICTION}, restitution {RESTITUTION}, {given.steps} steps")
+    print(f"ours: tolerance {OWN_TOLERANCE:g}, positions corrected; Siconos: tolerance {SICONOS_TOLERANCE:g}")
+    print(f"at most {ITERATIONS} iterations in a step; CPU time")
+    print("     N  prepare contacts iterations  ms/step ns/contact/it | contacts iterations  ms/step  ratio")
     costs = []
     for N in given.N:
-        model, p, v, prepared = fallen(N)
+        model, p, v, prepared = fallen(N, given.fall)
         seconds, sol = min((run(model, p, v, given.steps, OWN_TOLERANCE) for _ in range(2)), key=lambda found: found[0])
         none, _ = min((run(model, p, v, 1, OWN_TOLERANCE) for _ in range(2)), key=lambda found: found[0])
         stats, steps = sol.stats, given.steps
         contacts, turns = stats.contacts / steps, stats.contact_iterations / steps
         each = (seconds - none) / max(steps - 1, 1)  # without what a call of simulate takes besides its steps
         costs.append((contacts, each, turns))
-        line = f"{N:6d} {prepared:7.1f}s {contacts:8.0f} {turns:10.0f} {1e3 * each:8.2f} {1e9 * each / contacts / turns:13.0f} |"
+        line = f"{N:6d} {prepared:7.1f}s {contacts:8.0f} {turns:10.0f} {1e3 * each:8.2f}"
+        line += f" {1e9 * each / contacts / turns:13.0f} |"
         if not given.no_siconos:
             found, reason = siconos(N, p, v, given.steps, given.limit)
             if found is None:

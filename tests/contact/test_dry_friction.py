@@ -70,8 +70,8 @@ def test_several_brakes_hold_together():
 def test_it_does_not_take_part_in_impacts():
     """Its forces are bounded, so that they have no impulse: a sliding table is hit by a ball."""
     model = da.EquationsOfMotion(
-        p=["x", "y"], mass=[1.0, 2.0], force=[0, 0], unilateral=lambda s: [s.y - s.x], contacts=["hit"], restitution=0.5,
-        dry_friction={"table": (lambda s: s.y_dot, 1.0)},
+        p=["x", "y"], mass=[1.0, 2.0], force=[0, 0], unilateral=lambda s: [s.y - s.x], contacts=["hit"],
+        restitution=0.5, dry_friction={"table": (lambda s: s.y_dot, 1.0)},
     )  # fmt: skip
     sol = da.simulate(model, (0, 3), p0=[-1.0, 0.0], v0=[2.0, 0.0])
     hit = sol.impacts[0]

@@ -254,7 +254,7 @@ def test_painleve_is_named():
 
 
 def test_penetrating_start_is_refused():
-    with pytest.raises(PenetratingStart, match="'floor' penetrates at the start: its gap is -0.1"):
+    with pytest.raises(PenetratingStart, match=r"'floor' penetrates at the start: its gap is -0\.1"):
         da.simulate(ball(), (0, 1), p0=[-0.1])
     assert issubclass(PenetratingStart, da.InconsistentInitialValues)
 

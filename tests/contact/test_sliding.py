@@ -9,9 +9,8 @@ import dalembert as da
 from dalembert.model.contacts import CLOSED, OPEN, SLIDING
 
 G, MU = 9.81, 0.3
-METHODS = [
-    da.Hem5(), da.Hedop5(), da.Phem56(), da.Rkf45(), da.Mexx(), da.Geoms(), da.Radau5(), da.Odassl(), da.Dassl(),
-]  # fmt: skip
+RUNGE_KUTTA = [da.Hem5(), da.Hedop5(), da.Phem56(), da.Rkf45()]
+METHODS = [*RUNGE_KUTTA, da.Mexx(), da.Geoms(), da.Radau5(), da.Odassl(), da.Dassl()]
 every = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 
 
@@ -145,6 +144,42 @@ def test_block_on_two_corners(method):
     shift = 2 * MU * height / width
     inner = sol.at(0.3)
     np.testing.assert_allclose(inner.lam, [m * G * (1 - shift) / 2, m * G * (1 + shift) / 2], rtol=1e-7)
+
+
+@every
+@pytest.mark.parametrize("frequency", [2.0, 40.0])
+def test_forces_that_move_while_the_box_sticks(method, frequency):
+    """Nothing moves until friction reaches its bound; the forces of what is held alone tell when."""
+    bound = MU * 2 * G
+    model = box(force=lambda s: [1.3 * bound * np.sin(frequency * s.t), -2 * G])
+    sol = da.simulate(model, (0, 4 / frequency), p0=[0, 0], method=method, rtol=1e-8, atol=1e-10)
+    slips = np.arcsin(1 / 1.3) / frequency
+    assert np.abs(sol.v[sol.t < slips]).max() < 1e-12
+    assert np.linalg.norm(sol["floor.friction"], axis=1).max() < bound * (1 + 1e-6)
+    if method in RUNGE_KUTTA:  # these control what polynomials of contact forces miss
+        force = 1.3 * bound * np.sin(0.5 * np.arcsin(1 / 1.3))
+        assert np.abs(sol.at(0.5 * slips).mu[0]) == pytest.approx(force, rel=1e-6)
+
+    def speed(t):
+        return 1.3 * MU * G * (np.cos(frequency * slips) - np.cos(frequency * t)) / frequency - MU * G * (t - slips)
+
+    t = 1.2 / frequency
+    assert sol.at(t).v[0] == pytest.approx(speed(t), abs=1e-7)
+
+
+@pytest.mark.parametrize("method", [da.Hem5(), da.Phem56(), da.Rkf45()], ids=lambda method: type(method).__name__)
+@pytest.mark.filterwarnings("ignore::dalembert.errors.UntraceableWarning")
+def test_a_jump_that_nobody_has_told_of(method):
+    """The force on what sticks jumps: its multipliers do, too, and no step size makes that smooth."""
+    bound = MU * 2 * G
+    for after, way in ((0.5, 0.0), (2.0, 0.5 * MU * G * 0.5**2)):
+        model = box(
+            inputs={"push": lambda t, after=after: 0.1 * bound if t < 0.5 else after * bound},
+            force=lambda s: [s.push, -2 * G],
+        )
+        sol = da.simulate(model, (0, 1), p0=[0, 0], method=method, rtol=1e-8, atol=1e-8)
+        assert sol.p[-1, 0] == pytest.approx(way, abs=1e-3)
+        assert sol.stats.rejected < 400
 
 
 @pytest.mark.parametrize("method", [da.Hem5, da.Rkf45])

@@ -70,6 +70,31 @@ def test_svd_gives_the_smallest_solution_and_an_orthonormal_basis():
     np.testing.assert_allclose(block.values[:3], np.linalg.svd(scaled, compute_uv=False), rtol=1e-12)
 
 
+def test_rows_that_vanish_in_passing_stay_small():
+    """What is left of them is rounding: scaled to 1 it would count as a direction, and turn the singular vectors."""
+    rng = np.random.default_rng(9)
+    A = rng.normal(size=(3, 6))
+    noise = 1e-16 * rng.normal(size=6)
+    _, _, rank, _ = run(np.vstack([A, noise]), np.zeros(4), "svd")
+    assert rank == 3
+    # one that has been of the size of the others keeps its scale
+    block, out = new_block(4, 6), np.zeros(6)
+    for size, expected in ((1.0, 4), (1e-6, 4), (1e-9, 4), (1e-15, 3)):
+        block.A[:] = np.vstack([A, size * np.ones(6)])
+        assert decompose_and_solve(block.record, SVD, 1e-11, np.zeros(4), out) == expected
+        assert block.scale[3] == 1.0
+
+
+def test_small_units_of_rows_do_not_count_as_vanishing():
+    rng = np.random.default_rng(10)
+    A = rng.normal(size=(3, 6))
+    A[2] *= 1e-9
+    b = A @ rng.normal(size=6)
+    x, _, rank, _ = run(A, b, "svd")
+    assert rank == 3
+    np.testing.assert_allclose(A @ x, b, rtol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["lu", "qr"])
 def test_null_space_is_the_identity_on_independent_variables(kind):
     rng = np.random.default_rng(7)

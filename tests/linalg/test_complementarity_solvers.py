@@ -205,6 +205,37 @@ def test_hundreds_of_contacts_by_sparse_sweeps():
     assert solve(problem).solver == "SemismoothNewton"
 
 
+def stack(boxes):
+    """Rows of boxes one on the other, each with contacts at its four corners (two in three are redundant), 1/mass."""
+    rows = []
+    for k in range(boxes):
+        for x in (-0.5, 0.5):
+            for y in (-0.4, 0.4):
+                for d in np.eye(3)[[2, 0, 1]]:
+                    row = np.zeros((boxes, 6))
+                    row[k] = *d, *np.cross([x, y, -0.25], d)
+                    if k:
+                        row[k - 1] = *-d, *-np.cross([x, y, 0.25], d)
+                    rows.append(row.ravel())
+    return np.array(rows), np.tile([1, 1, 1, 10.0, 8.0, 7.0], boxes)
+
+
+@pytest.mark.parametrize("boxes", [1, 3, 8])
+def test_stacks_of_boxes(boxes):
+    W, inverse = stack(boxes)
+    A, dims = W * inverse @ W.T, np.full(4 * boxes, 3)
+    rng = np.random.default_rng(boxes)
+    for k in range(10):
+        v = rng.normal(size=6 * boxes) * (0.0, 0.1, 1.0)[k % 3]
+        v[2::6] -= 1
+        b = W @ v
+        b[::3] += 0.5 * np.minimum(b[::3], 0)
+        problem = ContactProblem(A, b, dims, friction=0.5)
+        solution = solve(problem)
+        assert solution.residual < 1e-11
+        assert_coulomb(problem, solution.lam)
+
+
 def test_sweeps_go_on_from_a_guess():
     problem = pile(3, 6, 0.3)
     first = GaussSeidel().solve(problem)

@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.model.collisions import BOX, CORNER, Collisions, Shapes, container
+from dalembert.model.collisions import Collisions, Shapes, container
 
 ONE = dict(p_at=[0], v_at=[0], mass=[1.0], inertia=[1.0], shapes=[Shapes("sphere", [0], [[0.5]])])
 
 
-def test_boxes_have_corners():
-    data = Collisions(**{**ONE, "shapes": [Shapes("box", [0, -1], [[1, 2, 3], [1, 1, 1]])]})
-    assert (data.shape_kind == BOX).sum() == 2
-    corners = data.shape_position[data.shape_kind == CORNER]
-    assert sorted(map(tuple, np.abs(corners).tolist())) == [(0.5, 1.0, 1.5)] * 8
-    assert data.bounds()[0] == pytest.approx(np.sqrt(1 + 4 + 9) / 2)
+def test_bounds_hold_the_shapes():
+    shapes = [Shapes("box", [0], [[1, 2, 3]]), Shapes("capsule", [0], [[0.5, 2.0]]), Shapes("sphere", [0], [[0.7]])]
+    data = Collisions(**{**ONE, "shapes": shapes})
+    assert data.bounds() == pytest.approx([np.sqrt(1 + 4 + 9) / 2, 1.5, 0.7])
 
 
 def test_walls_of_a_container_point_inwards():

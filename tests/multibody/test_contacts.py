@@ -175,7 +175,7 @@ def test_systems_of_many_joints_go_through_graphs():
     mb.contact("tip", last.frame(at=(1, 0)), (mb.ground, da.Plane(position=(0, -5))), friction=0.3)
     model = mb.equations()
     assert model.graph.functions["force"].traced
-    with pytest.raises(OptionError, match="systems without contacts, and this one has 'tip'"):
+    with pytest.raises(OptionError, match="systems without contacts and dry friction, and this one has 'tip'"):
         mb.equations(formalism="explicit")
 
 

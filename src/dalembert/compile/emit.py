@@ -95,7 +95,11 @@ class Tape:
     def unknown(self) -> set[int]:
         """Operations that this file cannot emit."""
         known = TEMPLATES.keys() | ALIASES | {_INPUT, _OUTPUT, _CONST}
-        return {instruction[0] for instruction in self.instructions} - known
+        return self.operations() - known
+
+    def operations(self) -> set[int]:
+        """All that occur."""
+        return {instruction[0] for instruction in self.instructions}
 
 
 def read_tape(function: casadi.Function, ones: int | None = None) -> Tape:

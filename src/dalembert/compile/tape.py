@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 import casadi
 
-from dalembert.compile import jit, store
+from dalembert.compile import jit, lanes, store
 from dalembert.compile.emit import CHUNK, Tape, emit, read_tape
 from dalembert.compile.ports import Port
 from dalembert.locks import renewed
@@ -66,31 +66,44 @@ def compile_function(function: casadi.Function, *, chunk: int = CHUNK, level: in
 
 
 def compile_code(
-    function: casadi.Function, *, chunk: int = CHUNK, level: int | None = None, ones: int | None = None
+    function: casadi.Function,
+    *,
+    chunk: int = CHUNK,
+    level: int | None = None,
+    ones: int | None = None,
+    wide: frozenset[int] = frozenset(),
 ) -> jit.Code:
     """Machine code of a function of t and any number of vectors: ``int32 code(t, x1, x2, ..., out)``.
 
-    The input `ones` is no argument, but the constant 1 (see `read_tape`).
+    The input `ones` is no argument, but the constant 1 (see `read_tape`). If there are inputs that are `wide`, they and
+    the output have rows of three numbers (see `lanes`), and nobody looks whether results are finite.
     """
-    tape = read_tape(function, ones)
-    if unknown := tape.unknown():
+    return compile_from(read_tape(function, ones), chunk=chunk, level=level, wide=wide)
+
+
+def compile_from(
+    tape: Tape, *, chunk: int = CHUNK, level: int | None = None, wide: frozenset[int] = frozenset()
+) -> jit.Code:
+    """`compile_code` for a tape that is there."""
+    if unknown := tape.unknown() if not wide else tape.operations() - lanes.KNOWN:
         raise NotImplementedError(f"no machine code for the CasADi operations {sorted(unknown)}")
     if level is None:
         level = 1 if len(tape.instructions) <= QUICK else 0
-    key = _key(tape, chunk, level)
+    key = _key(tape, chunk, level, wide)
     code = _remembered(key)
     if code is None:
         code = jit.load(key)
         if code is None:
-            code, image = jit.build(emit(tape, chunk), level=level)
+            code, image = jit.build(lanes.emit_lanes(tape, wide) if wide else emit(tape, chunk), level=level)
             store.save(key, image)
         code = _remember(key, code)
     return code
 
 
-def _key(tape: Tape, chunk: int, level: int) -> str:
+def _key(tape: Tape, chunk: int, level: int, wide: frozenset[int] = frozenset()) -> str:
     """Hash of everything the object code depends on. `repr` of a float is exact, and NaN has one."""
     content = f"{jit.fingerprint()}|{chunk}|{level}|{tape.registers}|{tape.vectors}|{tape.instructions!r}"
+    content += f"|{lanes.FORMAT}|{sorted(wide)}" if wide else ""
     return hashlib.sha256(content.encode()).hexdigest()
 
 

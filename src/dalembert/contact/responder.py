@@ -358,6 +358,7 @@ class Contacts:
         values |= dict(zip(SLACKS, (scales.gap, load, scales.speed), strict=True))
         names = (*model.names("lam"), *model.names("mu"))
         active = model.bilateral | {names[row] for row in decision.rows}
+        active |= {space.contacts[i].implied for i in decision.implied}
         new = replace(state, vectors=self._held(t, vectors, theta, decision))
         return new.changed(Transition(values=values, active=active), "contact"), decision
 

@@ -42,6 +42,8 @@ OFFERED = {
 }
 #: nonzeros in a row up to which sparse factors of a large matrix are quicker
 FEW = 12
+#: unknowns of Geoms from which machine code for the pattern is worth the time that compiling it takes
+MANY = 40
 
 
 class Pattern:
@@ -62,11 +64,18 @@ class IterationPattern(Pattern):
     condensed: int  # rows that are left for dense factors, after the elimination of p' = v
     large: int  # such rows from which sparse factors are quicker, as measured
     make: Callable[[LinearSolver], Memory]  # the record of the method's kernels, for the solver that was chosen
+    # why elimination cannot be written down with at most so many multiplications; empty if it can
+    unwritten: Callable[[int], str] = lambda most: "its method has no such code"
 
     @property
     def prefers_sparse(self) -> bool:
         """Whether sparse factors are quicker: the matrix is large and has few nonzeros in a row."""
         return self.condensed >= self.large and self.nonzeros <= FEW * self.n
+
+    @property
+    def prefers_compiled(self) -> bool:
+        """Whether machine code for the pattern, if it is short, is worth the time that compiling it takes."""
+        return self.prefers_sparse
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +85,10 @@ class ProjectedPattern(IterationPattern):
     kind: ClassVar[str] = PROJECTED
 
     dense_only: str = ""  # what asks for dense blocks, in words
+
+    @property
+    def prefers_compiled(self) -> bool:
+        return self.n >= MANY
 
 
 class LinearSolver(Options):

@@ -11,13 +11,10 @@ import numpy as np
 from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
 
-#: kinds of shapes, in the order in which the narrow phase takes them; corners are those of boxes
-SPHERE, CAPSULE, CORNER, BOX, HALF_SPACE = range(5)
-KINDS = ("sphere", "capsule", "corner", "box", "half-space")
+#: kinds of shapes, in the order in which the narrow phase takes them
+SPHERE, CAPSULE, BOX, HALF_SPACE = range(4)
+KINDS = ("sphere", "capsule", "box", "half-space")
 GROUND = -1
-#: corners of a box, in units of half its size
-_CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-_FLAT_CORNERS = np.array([(x, y, 0.0) for x in (-1.0, 1.0) for y in (-1.0, 1.0)])
 #: faults that a message lists
 _MOST_FAULTS = 20
 
@@ -206,7 +203,7 @@ def _inertia(given: Any, n: int, planar: bool, faults: list[str]) -> np.ndarray:
 
 
 def _table(shapes: Any, n: int, planar: bool, names: Sequence[str], faults: list[str]) -> tuple[np.ndarray, ...] | None:
-    """Columns of shapes of one kind: body, kind, position, rotation, size; boxes with their corners."""
+    """Columns of shapes of one kind: body, kind, position, rotation, size."""
     if not isinstance(shapes, Shapes) or shapes.kind not in ("sphere", "capsule", "box", "half-space"):
         faults.append(f"shapes: {shown(shapes)} must be Shapes of spheres, capsules, boxes or half-spaces")
         return None
@@ -242,20 +239,9 @@ def _table(shapes: Any, n: int, planar: bool, names: Sequence[str], faults: list
     size[:, :width] = given
     if kind == CAPSULE:
         size[:, 1] *= 0.5
-    if kind != BOX:
-        return body, np.full(m, kind), position, rotation, size
-    size *= 0.5
-    corners = _FLAT_CORNERS if planar else _CORNERS
-    moving = np.flatnonzero(body >= 0)  # the ground's own corners touch nothing that faces do not
-    at = position[moving, None] + np.einsum("mij,mcj->mci", rotation[moving], corners * size[moving, None])
-    points = len(corners) * len(moving)
-    return (
-        np.concatenate([body, np.repeat(body[moving], len(corners))]),
-        np.concatenate([np.full(m, BOX), np.full(points, CORNER)]),
-        np.concatenate([position, at.reshape(-1, 3)]),
-        np.concatenate([rotation, np.eye(3) + np.zeros((points, 3, 3))]),
-        np.concatenate([size, np.zeros((points, 3))]),
-    )
+    if kind == BOX:
+        size *= 0.5
+    return body, np.full(m, kind), position, rotation, size
 
 
 def container(low: Iterable[float], high: Iterable[float], *, open_top: bool = True) -> Shapes:

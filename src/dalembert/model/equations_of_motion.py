@@ -353,15 +353,11 @@ class EquationsOfMotion(Model):
         """The forces of contacts that no multiplier has; returns the outputs, with those of contacts."""
         force = self.graph.functions.get("force")
         if force is not None:
-            if not force.traced and force.native is None:
+            if not force.traced:
                 faults.append("contacts and dry friction need a force= that can be traced, too")
                 return outputs
             more = ca.densify(contact_forces(self, traced))
-            if force.traced:
-                self.graph.functions["force"] = replace(force, sx=force.sx + more)
-            else:
-                applied = more if force.applied is None else force.applied + more
-                self.graph.functions["force"] = replace(force, applied=applied)
+            self.graph.functions["force"] = replace(force, sx=force.sx + more)
         if isinstance(outputs, LazyOutputs) or not isinstance(outputs, Mapping | None):
             return outputs
         return {**contact_outputs(self, traced), **(outputs or {})}

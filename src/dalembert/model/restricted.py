@@ -26,7 +26,10 @@ RESTRICTED: Slot[EquationsOfMotion] = Slot("models with some of the constraints"
 
 
 def restricted(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotion:
-    """The model in which only the constraints `active` (names of multipliers) are in force."""
+    """The model in which only the constraints `active` (names of multipliers) are in force.
+
+    Contacts that are neither named there nor by their `implied` are open: nothing is left of them in the forces.
+    """
     known = model.kept.get(RESTRICTED, active, lambda: _build(model, active))
     variant = copy.copy(known)  # with the parameters and inputs that the model has now
     variant.graph = copy.copy(known.graph)
@@ -91,6 +94,10 @@ def _build(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotio
         graph.vectors[kind] = tuple(whole.vectors[kind][i] for i in rows)
         graph.symbol[kind] = ca.vertcat(*(symbols[i] for i in rows)) if rows else ca.SX(0, 1)
         released += [symbols[i] for i in range(symbols.numel()) if i not in rows]
+    discrete = dict(zip(whole.discrete, ca.vertsplit(whole.discrete_symbols), strict=True)) if whole.discrete else {}
+    for contact in model.contacts:
+        if contact.name not in active and contact.implied not in active:
+            released += [discrete[name] for name in contact.discrete]
     of_role = {
         "holonomic": graph.rows["lam"],
         "velocity_constraints": graph.rows["lam"],

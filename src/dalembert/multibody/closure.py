@@ -14,7 +14,8 @@ import casadi as ca
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import UNIT, Scalar, Vector, perpendicular
 from dalembert.multibody.parts import Joint
-from dalembert.multibody.scene import Motion, Scene, relative_angle
+from dalembert.multibody.readings import Motion, relative_angle
+from dalembert.multibody.scene import Scene
 
 Row = tuple[str, Scalar]
 

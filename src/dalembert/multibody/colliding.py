@@ -57,8 +57,8 @@ class Colliding:
     ) -> None:
         """Let bodies collide with each other and with the ground: for free bodies, and the method `MoreauJean`.
 
-        Spheres, capsules and boxes collide. A box is touched by corners of others, by spheres and by capsules; edges
-        of two boxes do not feel each other.
+        Spheres, capsules and boxes collide. Two boxes touch along a face of one of them; where edges cross each other,
+        normals are those of the nearest face.
 
         Parameters
         ----------

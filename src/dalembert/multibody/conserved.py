@@ -39,6 +39,7 @@ def check_conservative(system: Multibody) -> None:
         elif callable(element.damping) or element.damping != 0.0:
             wrong.append(f"{what} has damping")
     wrong += [f"impacts of contact '{contact.name}' take energy" for contact in system.contacts[:1]]
+    wrong += [f"dry friction '{brake.name}' takes energy" for brake in system.brakes]
     if wrong:
         raise OptionError(f"invariant='energy': the energy is not kept, since {'; '.join(wrong)}")
 

@@ -1,4 +1,4 @@
-"""How contacts are added to a `Multibody`."""
+"""How contacts, and dry friction in joints, are added to a `Multibody`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dalembert.model.vocabulary import OTHERS, VOCABULARY
 from dalembert.multibody.boundaries import Point
 from dalembert.multibody.features import Feature
 from dalembert.multibody.pairing import contacts_between
-from dalembert.multibody.parts import Body, Frame
+from dalembert.multibody.parts import Body, Frame, Joint
 from dalembert.multibody.quantities import Number, Parameter, number
 from dalembert.multibody.shapes import Shape
 
@@ -35,6 +35,15 @@ class Pair:
         return isinstance(self.friction, Parameter) or self.friction > 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Brake:
+    """Dry friction in a joint of one freedom."""
+
+    name: str
+    joint: Joint
+    bound: Any  # the largest friction torque, or force: a number, a parameter, or a function of the namespace
+
+
 def gaps_at(system: Any, poses: Any) -> dict[str, float]:
     """The gaps of all contacts in numbers."""
     touches = (
@@ -44,10 +53,11 @@ def gaps_at(system: Any, poses: Any) -> dict[str, float]:
 
 
 class Contacting:
-    """The methods of a `Multibody` that add contacts."""
+    """The methods of a `Multibody` that add contacts and dry friction."""
 
     planar: bool
     contacts: list[Pair]
+    brakes: list[Brake]
     _names: dict[str, str]
 
     def contact(
@@ -115,6 +125,44 @@ class Contacting:
         self.contacts += [Pair(one, a, b, feature, e, mu) for one, feature in zip(names, features, strict=True)]
         self._names[name] = where
         return names
+
+    def dry_friction(self, name: str, joint: Joint | str, bound: Any) -> Brake:
+        """Coulomb's friction in a joint of one freedom, with sticking; `friction` is its smooth counterpart.
+
+        Parameters
+        ----------
+        name : str
+            Results have "name.friction", as it acts along the coordinate, and "name.sliding", its rate.
+        joint : Joint or name of a joint
+        bound : float, Parameter, or function of the namespace s
+            The largest friction torque, or force, not negative: the coefficient of friction times the load of the
+            bearing times its radius. Functions may read what those of `actuator` may.
+
+        Examples
+        --------
+        A pendulum that stays where its weight does not overcome the friction any more:
+
+        >>> import numpy as np
+        >>> import dalembert as da
+        >>> mb = da.Multibody(planar=True)
+        >>> arm = mb.body("arm", mass=1.0, inertia=0.0, com=(0, -1.0))
+        >>> hinge = mb.revolute("hinge", mb.ground, arm, q0=1.0)
+        >>> brake = mb.dry_friction("brake", hinge, 1.0)
+        >>> sol = da.simulate(mb.equations(), (0, 8))
+        >>> float(sol["hinge.speed"][-1]), bool(9.81 * abs(np.sin(sol["hinge.angle"][-1])) < 1.0)
+        (0.0, True)
+        """
+        name = self._new("dry friction", name)
+        where = f"dry friction '{name}'"
+        if name in _RESERVED:
+            raise ModelError(f"{where}: this name is reserved for a vector of the equations; choose another")
+        joint = self._my_joint(where, joint)
+        bound = bound if callable(bound) else number(where, "bound", bound, least=0.0)
+        self._my_parameters(where, bound)
+        brake = Brake(name, joint, bound)
+        self.brakes.append(brake)
+        self._names[name] = where
+        return brake
 
     def _shapes(self, where: str, which: str, given: Any) -> tuple[Frame, Sequence[Shape]]:
         """The frame and the shapes on it."""

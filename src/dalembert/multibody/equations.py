@@ -28,7 +28,7 @@ from dalembert.multibody.observe import Observer, Results, transplant
 from dalembert.multibody.parts import Joint
 from dalembert.multibody.scene import Scene, Symbols
 from dalembert.multibody.skeleton import Skeleton, skeleton
-from dalembert.multibody.touching import Touching, contact_arguments
+from dalembert.multibody.touching import Touching, contact_arguments, has_contacts
 from dalembert.multibody.untraced import try_out
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ def equations(
     own = own_bodies(system, coordinates, absolute)
     # matrices of absolute coordinates are sparse; where nothing is joined, they are those of the joints. Friction of
     # contacts stands in graphs
-    kernels = (own is not None or not system.joints) and suits_kernels(system) and not system.contacts
+    kernels = (own is not None or not system.joints) and suits_kernels(system) and not has_contacts(system)
     parts = expressions(system, own, kernels=kernels)
     large = parts.kernels
-    if formalism == "explicit" and system.contacts:
+    if formalism == "explicit" and has_contacts(system):
         raise OptionError(
-            f"formalism='explicit' is for systems without contacts, and this one has '{system.contacts[0].name}'; take "
-            "formalism='residual'"
+            "formalism='explicit' is for systems without contacts and dry friction, and this one has "
+            f"'{(*system.contacts, *system.brakes)[0].name}'; take formalism='residual'"
         )
     if formalism == "explicit" and parts.rows:
         raise OptionError(

@@ -15,7 +15,7 @@ from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import Scalar, Vector
 
 if TYPE_CHECKING:
-    from dalembert.multibody.scene import Motion
+    from dalembert.multibody.readings import Motion
 
 #: added to squares of distances below roots, so that there is a derivative at zero
 TINY = 1e-60

@@ -16,7 +16,6 @@ from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import Scalar
 from dalembert.multibody.parts import Body, Frame, Joint
 from dalembert.multibody.quantities import rotation
-from dalembert.multibody.readings import read
 from dalembert.multibody.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -239,8 +238,7 @@ def rows_of(scene: Scene, name: str, value: Any) -> list[tuple[Scalar, bool]]:
     joint = next((j for j in scene.system.joints if j.name == head), None)
     if joint is None:
         return _rows_of_body(scene, next(b for b in scene.system.bodies if b.name == head), part, value)
-    A, B = scene.motion(joint.first), scene.motion(joint.second)
-    reading = read(joint, scene.planar, A, B, scene.value(joint.pitch))
+    reading = scene.reading(joint)
     if part == "rotation":
         return _same_rotation(reading.Q, np.array(al.rotation_of(tuple(value)), float))
     if part == "turning":

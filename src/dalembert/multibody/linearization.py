@@ -150,6 +150,11 @@ def linearize(
         p = _vector("p", p, mech.bones.n_q)
         v = np.zeros(mech.bones.n_v) if v is None else _vector("v", v, mech.bones.n_v)
     r = mech.r0 if r is None else _vector("r", r, len(mech.r0))
+    if system.brakes:
+        raise ModelError(
+            f"linearize: dry friction '{system.brakes[0].name}' has no linear form; take mb.friction(...), which is "
+            "smooth"
+        )
     closed = [name for name, gap in gaps_at(system, Poses(mech.bones, p)).items() if gap <= _CLOSED * mech.size]
     if closed:
         raise ModelError(

@@ -18,7 +18,7 @@ from dalembert.multibody.algebra import Matrix, Scalar, Vector
 from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.reacting import Reactions
 from dalembert.multibody.scene import Scene, Symbols
-from dalembert.multibody.touching import OF_CONTACTS, ContactResults
+from dalembert.multibody.touching import ContactResults
 from dalembert.multibody.untraced import WithPython
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Observer(Reactions, ContactResults):
         head, _, part = name.partition(".")
         line = OF_SYSTEMS.get(name) or self._lines(head).get(part)
         if line is None and (contact := self.contact_of(name)) is not None:
-            line = OF_CONTACTS[contact[1]]
+            line = self.contact_line(*contact)
         if part in OF_JOINTS and self.chosen is not None and self.chosen.dependent:
             open_ = [what.removeprefix(f"{part} ") for what in self._not_unique.get(head, ()) if what.startswith(part)]
             line = f"{line}; not unique in {', '.join(open_)}: the smallest one" if open_ and line else line

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.parts import Body, Frame
-from dalembert.multibody.scene import Motion
+from dalembert.multibody.readings import Motion
 from dalembert.multibody.skeleton import Skeleton
 
 

@@ -28,6 +28,7 @@ class Reactions:
     scene: Scene
     lam: ca.SX
     _acceleration: Callable[[Frame], tuple[Vector, Vector]]
+    _brakes_in: Callable[[Joint], tuple[Vector, Vector]]
     _acting_in_contacts: Callable[[], list[tuple[Frame, Vector, Vector]]]
 
     def _multipliers(self, joint: Joint, *labels: str) -> list[ca.SX]:
@@ -68,6 +69,8 @@ class Reactions:
     def _at_cut(self, joint: Joint) -> tuple[Vector, Vector]:
         """What multipliers do in a cut joint: those of its own, and those of couplings with other joints."""
         torque, force = reaction(self.scene, joint, self._multipliers(joint), self._rows(joint))
+        n, f = self._brakes_in(joint)
+        torque, force = al.add(torque, n), al.add(force, f)
         for element, lam in self._couplings:
             for other, slope in element.slopes(self.scene):
                 if other is joint:

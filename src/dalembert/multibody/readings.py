@@ -1,10 +1,12 @@
-"""Coordinates of a joint, read off the frames that it connects: of cut joints, and where coordinates are changed.
+"""Frames in the world, and the coordinates of a joint read off those that it connects: of cut joints, and where
+coordinates are changed.
 
 They are those of the second body relative to the first, whichever way a tree runs through the joint.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +16,19 @@ import numpy as np
 from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import Matrix, Scalar, Vector, perpendicular
 from dalembert.multibody.parts import Joint
-from dalembert.multibody.scene import Motion
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A frame in the world."""
+
+    x: Vector
+    R: Matrix
+    angle: Scalar  # planar systems
+    v: Vector
+    w: Vector
+    link: int
+    mounted: float = 0.0  # planar systems: the part of the angle that the frame has on its link
 
 
 @dataclass(frozen=True)
@@ -44,7 +58,7 @@ def read(joint: Joint, planar: bool, A: Motion, B: Motion, pitch: Scalar = 0.0) 
     if kind == "prismatic":
         return Reading({"distance": al.dot(axis, d)}, {"distance_dot": al.dot(axis, u)}, Q)
     if planar:
-        coordinates = {"angle": al.minus(B.angle, A.angle), "distance": d[0], **place}
+        coordinates = {"angle": relative_angle(A, B), "distance": d[0], **place}
         rates = {"angle_dot": w[2], "distance_dot": u[0], **moving}
         return _only(joint, coordinates, rates, Q)
     if kind == "universal":
@@ -57,7 +71,7 @@ def read(joint: Joint, planar: bool, A: Motion, B: Motion, pitch: Scalar = 0.0) 
         }
         return Reading(coordinates, {"angle1_dot": al.dot(axis, w), "angle2_dot": al.dot(carried, w)}, Q)
     about = (0.0, 0.0, 1.0) if kind == "planar" else axis
-    coordinates = {"angle": _angle(about, Q), "distance": al.dot(axis, d), **place}
+    coordinates = {"angle": _angle(about, A, B), "distance": al.dot(axis, d), **place}
     rates = {"angle_dot": al.dot(about, w), "distance_dot": al.dot(axis, u), **moving}
     if kind == "screw" and not (type(pitch) is float and pitch == 0.0):  # the distance tells the turns
         coordinates["angle"] = al.dot(axis, d) / pitch
@@ -76,10 +90,16 @@ def _only(joint: Joint, coordinates: dict[str, Scalar], rates: dict[str, Scalar]
     )
 
 
-def _angle(axis: Vector, Q: Matrix) -> Scalar:
+def _angle(axis: Vector, A: Motion, B: Motion) -> Scalar:
     one, two = perpendicular(axis)
-    turned = al.turn(Q, one)
+    turned = al.turn_back(A.R, al.turn(B.R, one))
     return arctan2(al.dot(two, turned), al.dot(one, turned))
+
+
+def relative_angle(A: Motion, B: Motion) -> Scalar:
+    """Of B in A, in a planar system. Frames that are mounted at 3 and −3 differ by 2π − 6 and not by −6."""
+    turns = round((B.mounted - A.mounted) / (2 * math.pi))
+    return al.minus(al.minus(B.angle, A.angle), 2 * math.pi * turns)
 
 
 def coordinates_and_rates(

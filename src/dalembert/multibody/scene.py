@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,9 +16,10 @@ from dalembert.model.expression import scalar, to_sx, vector
 from dalembert.model.functions import describe
 from dalembert.model.namespace import Namespace, UnknownName
 from dalembert.multibody import algebra as al
-from dalembert.multibody.algebra import ZERO, Matrix, Scalar, Vector, perpendicular
+from dalembert.multibody.algebra import ZERO, Scalar, Vector
 from dalembert.multibody.motion import Tree, Twist, entries, entry, matrix
 from dalembert.multibody.parts import Frame, Joint
+from dalembert.multibody.readings import Motion, Reading, read
 from dalembert.multibody.skeleton import Skeleton
 from dalembert.multibody.untraced import Untraced, wrong_count
 
@@ -46,19 +46,6 @@ class Symbols:
             self.t, self.p, self.v, self.a, self.r, self.lam, ca.vertcat(*self.inputs.values()),
             ca.vertcat(*self.input_rates.values()), ca.vertcat(*self.parameters.values()),
         ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Motion:
-    """A frame in the world."""
-
-    x: Vector
-    R: Matrix
-    angle: Scalar  # planar systems
-    v: Vector
-    w: Vector
-    link: int
-    mounted: float = 0.0  # planar systems: the part of the angle that the frame has on its link
 
 
 class Scene:
@@ -128,28 +115,18 @@ class Scene:
         """The (last) coordinate of a joint, in the tree or not; angles of cut joints in space lie in (−π, π]."""
         if self.bones.in_tree(joint):
             return self.q[self._place(joint, self.bones.coordinates_of(joint))]
-        A, B = self.motion(joint.first), self.motion(joint.second)
-        if joint.kind.name in ("revolute", "rolling disc", "screw", "pin in slot", "cylindrical"):
-            if self.planar:
-                return relative_angle(A, B)
-            pitch = self.value(joint.pitch)
-            if joint.kind.name == "screw" and (type(pitch) is ca.SX or pitch != 0.0):
-                return al.dot(al.turn(A.R, joint.axis), al.subtract(B.x, A.x)) / pitch
-            one, two = perpendicular(joint.axis)
-            x = al.turn(B.R, one)
-            return ca.atan2(al.dot(al.turn(A.R, two), x), al.dot(al.turn(A.R, one), x))
-        return al.dot(al.turn(A.R, joint.axis), al.subtract(B.x, A.x))
+        return self.reading(joint).coordinates[joint.kind.coordinates[-1]]
 
     def rate(self, joint: Joint) -> Scalar:
         """The rate of `coordinate`."""
         if self.bones.in_tree(joint):
             return self.v[self._place(joint, self.bones.rates_of(joint))]
+        return self.reading(joint).rates[joint.kind.rates[-1]]
+
+    def reading(self, joint: Joint) -> Reading:
+        """Coordinates and rates as the frames of a joint tell them, in the tree or not."""
         A, B = self.motion(joint.first), self.motion(joint.second)
-        axis = al.turn(A.R, (0.0, 0.0, 1.0) if self.planar and joint.kind.name != "prismatic" else joint.axis)
-        if joint.kind.name == "prismatic":
-            d = al.subtract(B.x, A.x)
-            return al.dot(axis, al.subtract(al.subtract(B.v, A.v), al.cross(A.w, d)))
-        return al.dot(axis, al.subtract(B.w, A.w))
+        return read(joint, self.planar, A, B, self.value(joint.pitch))
 
     def _place(self, joint: Joint, places: range) -> int:
         """Joints of several freedoms are asked for their angle."""
@@ -268,9 +245,3 @@ class Scene:
         if len(found) != count:
             raise ModelError(wrong_count(where, function, len(found), count))
         return tuple(found)
-
-
-def relative_angle(A: Motion, B: Motion) -> Scalar:
-    """Of B in A, in a planar system. Frames that are mounted at 3 and −3 differ by 2π − 6 and not by −6."""
-    turns = round((B.mounted - A.mounted) / (2 * math.pi))
-    return al.minus(al.minus(B.angle, A.angle), 2 * math.pi * turns)

@@ -12,7 +12,7 @@ from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import ModelError
 from dalembert.multibody.analysing import Analysing
 from dalembert.multibody.colliding import Colliding
-from dalembert.multibody.contacting import Contacting, Pair
+from dalembert.multibody.contacting import Brake, Contacting, Pair
 from dalembert.multibody.joining import Joining
 from dalembert.multibody.loading import Loading
 from dalembert.multibody.parts import Body, Frame, placed
@@ -72,6 +72,7 @@ class Multibody(Joining, Loading, Contacting, Colliding, Analysing):
         self.joints: list[Joint] = []
         self.elements: list[Element] = []
         self.contacts: list[Pair] = []
+        self.brakes: list[Brake] = []
         self.parameters: dict[str, Parameter] = {}
         self.inputs: dict[str, Any] = {}
         self.markers: dict[str, Frame] = {}  # frames with names
@@ -82,6 +83,7 @@ class Multibody(Joining, Loading, Contacting, Colliding, Analysing):
         counts = [(len(self.bodies), "body", "bodies"), (len(self.joints), "joint", "joints")]
         counts.append((len(self.elements), "force element", "force elements"))
         counts.append((len(self.contacts), "contact", "contacts"))
+        counts.append((len(self.brakes), "element of dry friction", "elements of dry friction"))
         parts = [f"{n} {one if n == 1 else many}" for n, one, many in counts if n]
         return f"Multibody({self.name!r}: {', '.join([*parts, 'planar' if self.planar else 'spatial'])})"
 

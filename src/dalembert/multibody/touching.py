@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -15,9 +16,10 @@ from dalembert.multibody import algebra as al
 from dalembert.multibody.algebra import Scalar, Vector
 from dalembert.multibody.contacting import Pair
 from dalembert.multibody.features import Touch, tangents
-from dalembert.multibody.parts import Frame
+from dalembert.multibody.parts import Frame, Joint
 from dalembert.multibody.quantities import Number, Parameter
-from dalembert.multibody.scene import Motion, Scene
+from dalembert.multibody.readings import Motion
+from dalembert.multibody.scene import Scene
 
 if TYPE_CHECKING:
     from dalembert.multibody.equations import Expressions
@@ -31,6 +33,10 @@ OF_CONTACTS = {
     "direction": "unit vector from the second body to the first",
     "force": "on the first body, at the point, in axes of the world",
     "friction": "friction force on the first body along the tangents",
+}
+OF_BRAKES = {
+    "friction": "friction torque, or force, along the coordinate of the joint",
+    "sliding": "rate of the coordinate of the joint",
 }
 #: derivatives up to this part of the largest count as none
 NONE = 1e-12
@@ -76,7 +82,7 @@ class Touching:
         """Of each contact with friction the tangents along which the system can slide at all."""
         symbols = self.scene.symbols
         rates = [ca.densify(ca.vertcat(ca.SX(0, 1), *map(ca.SX, one))) for one in self.sliding]
-        gaps = ca.densify(ca.vertcat(*(ca.SX(touch.gap) for touch in self.touches)))
+        gaps = ca.densify(ca.vertcat(ca.SX(0, 1), *(ca.SX(touch.gap) for touch in self.touches)))
         by = [ca.jacobian(gaps, symbols.p), *(ca.jacobian(one, symbols.v) for one in rates)]
         parameters = ca.vertcat(*symbols.parameters.values())
         values = np.array([parameter.value for parameter in self.scene.system.parameters.values()])
@@ -102,6 +108,30 @@ class Touching:
             for pair, one in zip(self.pairs, sizes[1:], strict=True)
         ]
 
+    @computed
+    def rates(self) -> list[ca.SX]:
+        """Of the joints in which there is dry friction."""
+        found = [ca.SX(self.scene.rate(brake.joint)) for brake in self.scene.system.brakes]
+        for brake, rate in zip(self.scene.system.brakes, found, strict=True):
+            if not ca.depends_on(rate, self.scene.symbols.v):
+                raise ModelError(f"dry friction '{brake.name}': joint '{brake.joint.name}' does not move")
+        return found
+
+    @computed
+    def bounds(self) -> list[Scalar]:
+        """The largest dry friction in joints."""
+        scene, found = self.scene, []
+        for brake in scene.system.brakes:
+            if not callable(brake.bound):
+                found.append(scene.value(brake.bound))
+                continue
+            where, known = f"dry friction '{brake.name}'", len(scene.symbols.untraced)
+            found += scene.call(where, brake.bound, 1)
+            if len(scene.symbols.untraced) > known:
+                reason = scene.symbols.untraced.pop().reason
+                raise ModelError(f"{where}: its bound cannot be traced ({reason}); write it with NumPy's functions")
+        return found
+
     def traced(self, first: int) -> Traced:
         """Contacts as a model has them whose constraints of joints are `first` in number."""
         contacts, stick = [], 0
@@ -110,36 +140,60 @@ class Touching:
             mu = _given(pair.friction) if rough else 0.0
             contacts.append(Contact(pair.name, i, first + i, places, _given(pair.restitution), mu))
             stick += len(rough)
-        gaps = ca.densify(ca.vertcat(*(ca.SX(touch.gap) for touch in self.touches)))
+        gaps = ca.densify(ca.vertcat(ca.SX(0, 1), *(ca.SX(touch.gap) for touch in self.touches)))
         sliding = tuple(
             ca.densify(ca.vertcat(ca.SX(0, 1), *(ca.SX(one[k]) for k in rough)))
             for one, rough in zip(self.sliding, self.rough, strict=True)
         )
-        return Traced(tuple(contacts), gaps, sliding)
+        brakes = enumerate(self.scene.system.brakes)
+        dry = tuple(Contact(brake.name, len(contacts) + k, -1, (stick + k,), 0.0, 1.0) for k, brake in brakes)
+        bounds = ca.vertcat(ca.SX(0, 1), *map(ca.SX, self.bounds))
+        return Traced(tuple(contacts), gaps, (*sliding, *self.rates), dry, bounds)
 
 
 def contact_arguments(parts: Expressions, first: int, impact: str) -> dict[str, Any]:
     """Arguments of `EquationsOfMotion` for the contacts of a system."""
     from dalembert.multibody.observe import transplant
 
-    if not parts.scene.system.contacts:
+    if not has_contacts(parts.scene.system):
         return {}
     traced = parts.touching.traced(first)
-    column = transplant(parts.symbols, traced.stick_rows)
-    lengths = [velocity.numel() for velocity in traced.sliding]
+    symbols, count = parts.symbols, len(traced.contacts)
+    found: dict[str, Any] = {}
+    if traced.dry:
+        found["dry_friction"] = {
+            element.name: (_number(transplant(symbols, velocity)), _number(transplant(symbols, bound)))
+            for element, velocity, bound in zip(
+                traced.dry, traced.sliding[count:], ca.vertsplit(traced.bounds), strict=True
+            )
+        }
+    if not count:
+        return found
+    lengths = [velocity.numel() for velocity in traced.sliding[:count]]
+    column = transplant(symbols, ca.vertcat(ca.SX(0, 1), *traced.sliding[:count]))
 
     def sliding(s: Any) -> list[list[Any]]:
         entries = iter(ca.vertsplit(ca.SX(column(s))) if sum(lengths) else ())
         return [[scalar(next(entries)) for _ in range(length)] for length in lengths]
 
-    return {
-        "unilateral": transplant(parts.symbols, traced.gaps),
+    return found | {
+        "unilateral": transplant(symbols, traced.gaps),
         "contacts": [contact.name for contact in traced.contacts],
         "restitution": [contact.restitution for contact in traced.contacts],
         "friction": [contact.friction for contact in traced.contacts],
         "sliding": sliding if sum(lengths) else None,
         "impact": impact,
     }
+
+
+def _number(function: Callable) -> Callable:
+    """A function that returns a single symbol."""
+    return lambda s: scalar(ca.SX(function(s)))
+
+
+def has_contacts(system: Multibody) -> bool:
+    """Whether there are contacts, or dry friction in joints."""
+    return bool(system.contacts or system.brakes)
 
 
 class ContactResults:
@@ -153,7 +207,8 @@ class ContactResults:
 
     @computed
     def _contacts(self) -> dict[str, int]:
-        return {pair.name: k for k, pair in enumerate(self.system.contacts)}
+        """Numbers of contacts, then of dry friction in joints."""
+        return {one.name: k for k, one in enumerate((*self.system.contacts, *self.system.brakes))}
 
     def contact_of(self, name: str) -> tuple[int, str] | None:
         """Number of the contact, and what of it, that a name of a result asks for."""
@@ -161,20 +216,22 @@ class ContactResults:
         number = self._contacts.get(head)
         if number is None or part not in OF_CONTACTS:
             return None
+        if number >= len(self.system.contacts):
+            return (number, part) if part in OF_BRAKES else None
         if part == "friction" and not self.parts.touching.rough[number]:
             return None
         return number, part
 
     def _contact_names(self) -> list[str]:
-        every = [f"{pair.name}.{part}" for pair in self.system.contacts for part in OF_CONTACTS]
+        every = [f"{name}.{part}" for name in self._contacts for part in OF_CONTACTS]
         return [name for name in every if self.contact_of(name) is not None]
 
     def _of_contact(self, number: int, part: str) -> tuple[Any, int]:
         """A result as an expression, and its width."""
-        touch = self.parts.touching.touches[number]
         if part in ("sliding", "friction"):
             entries = self._along_tangents(number, part)
-            return (entries[0], 1) if self.system.planar else (entries, 2)
+            return (entries[0], 1) if len(entries) == 1 else (entries, 2)
+        touch = self.parts.touching.touches[number]
         if part == "gap":
             return touch.gap, 1
         if part == "normal":
@@ -186,12 +243,19 @@ class ContactResults:
         return self._contact_force(number), self._width
 
     def _along_tangents(self, number: int, part: str) -> tuple[Scalar, ...]:
-        return self.parts.touching.sliding[number] if part == "sliding" else self.contact_forces[number][1]
+        if part == "friction":
+            return self.contact_forces[number][1]
+        count, touching = len(self.system.contacts), self.parts.touching
+        return touching.sliding[number] if number < count else (touching.rates[number - count],)
+
+    def contact_line(self, number: int, part: str) -> str:
+        """The description of a result."""
+        return (OF_CONTACTS if number < len(self.system.contacts) else OF_BRAKES)[part]
 
     @computed
     def contact_symbols(self) -> tuple[ca.SX, dict[str, ca.SX]]:
         """Multipliers μ and discrete variables of the model."""
-        if not self.system.contacts:
+        if not has_contacts(self.system):
             return ca.SX(0, 1), {}
         traced = self.parts.touching.traced(self.n_rows)
         return ca.SX.sym("mu", traced.stick_rows.numel()), {name: ca.SX.sym(name) for name in traced.discrete()}
@@ -199,7 +263,7 @@ class ContactResults:
     @computed
     def contact_forces(self) -> list[tuple[Scalar, tuple[Scalar, ...]]]:
         """Of each contact the normal force, and the friction along all tangents; as in `model.contacts`."""
-        if not self.system.contacts:
+        if not has_contacts(self.system):
             return []
         touching = self.parts.touching
         traced = touching.traced(self.n_rows)
@@ -215,12 +279,27 @@ class ContactResults:
                 for k, place, d, grip in zip(rough, contact.stick, way, contact.grips, strict=True):
                     friction[k] = mu[place] + discrete[grip] + ca.if_else(slides, -size * d, 0)
             found.append((normal, tuple(friction)))
+        for element, bound in zip(traced.dry, touching.bounds, strict=True):
+            slides = discrete[element.mode] == SLIDING
+            sliding = ca.if_else(slides, -bound * direction(traced, element, discrete), 0)
+            found.append((bound, (mu[element.stick[0]] + discrete[element.grips[0]] + sliding,)))
         return found
 
     @computed
     def without_contacts(self) -> list[tuple[Scalar, tuple[Scalar, ...]]]:
         """The same if nothing touches."""
-        return [(0.0, (0.0,) * len(sides)) for sides in self.parts.touching.tangents]
+        touching = self.parts.touching
+        return [(0.0, (0.0,) * len(sides)) for sides in touching.tangents] + [(0.0, (0.0,))] * len(self.system.brakes)
+
+    def _brakes_in(self, joint: Joint) -> tuple[Vector, Vector]:
+        """Torque and force of dry friction in a cut joint, on the second body at its frame."""
+        torque, force = al.ZERO, al.ZERO
+        for k, brake in enumerate(self.system.brakes):
+            if brake.joint is joint:
+                friction = self.contact_forces[len(self.system.contacts) + k][1][0]
+                n, f = self.parts.scene.wrench_in(joint, friction)
+                torque, force = al.add(torque, n), al.add(force, f)
+        return torque, force
 
     def _contact_force(self, number: int) -> Vector:
         normal, friction = self.contact_forces[number]

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import DalembertError, FunctionFailed, InconsistentInitialValues, StepRefused
+from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.contradiction import ill_posed
 from dalembert.regularize.newton import (
     ITERATIONS,
@@ -18,12 +19,17 @@ from dalembert.regularize.newton import (
     decompose,
     equilibrated,
     holds,
+    left_null_space,
     null_space_names,
     products,
     rounding_seen,
+    silent_rows,
+    without,
 )
+from dalembert.regularize.start_problems import start_problems
 
 if TYPE_CHECKING:
+    from dalembert.model import EquationsOfMotion
     from dalembert.model.functions import ModelFunction
     from dalembert.model.graph import Graph
     from dalembert.regularize.initial import StartOfMotion
@@ -32,6 +38,12 @@ if TYPE_CHECKING:
 PATIENCE = 4
 #: redundant equations contradict each other if more than this fraction of their terms cannot be met
 CONTRADICTION = 1e-9
+#: constraints that are named at most where they depend on each other
+NAMED = 4
+#: singular values of constraints below this fraction of the largest are those of redundant ones
+DEPENDENT = 1e-11
+#: a step that changes unknowns by less than this fraction of the largest
+STAGNANT = 1e-11
 #: unknowns of the problem
 PARTS = ("a", "w", "lam", "mu")
 #: where Newton's method begins if functions cannot be evaluated with zero for what was not given
@@ -63,6 +75,22 @@ def solve_for_accelerations(start: StartOfMotion) -> bool:
         problem.keep(z)
         return unique
     raise problem.explained(first)
+
+
+def dependent_constraints(model: EquationsOfMotion, t: float, values: dict[str, np.ndarray]) -> str:
+    """Says which constraints depend on each other at a point, those that do most; "" if none do, or if there are too
+    many to look at."""
+    _, J = start_problems(model).velocity(t, values, model.theta(t))
+    if not (isinstance(J, np.ndarray) and J.size and np.isfinite(J).all()):
+        return ""
+    N = left_null_space(without(J, silent_rows(J)), DEPENDENT)
+    if not N.shape[1]:
+        return ""
+    names = [*equation_names("lam", model.names("lam")), *equation_names("mu", model.names("mu"))]
+    weight = np.abs(N).max(axis=1)
+    guilty = sorted(i for i in np.argsort(-weight, kind="stable")[:NAMED] if weight[i] > 0.1 * weight.max())
+    found = ", ".join(names[i] for i in guilty)
+    return f"{found} depend on each other" if len(guilty) > 1 else f"{found} restrains no velocity"
 
 
 def _contains(function: ModelFunction, kind: str, graph: Graph) -> bool:
@@ -128,7 +156,21 @@ class _Problem:
         residual, J = start.problems.acceleration(start.t, point, start.theta)
         residual = residual.ravel()
         self._must_be_finite(residual, J)
-        return residual, J
+        return self._without_silent(residual, J, z)
+
+    def _without_silent(self, residual: np.ndarray, J: Matrix, z: np.ndarray) -> tuple[np.ndarray, Matrix]:
+        """Constraints that are nothing but rounding beside the others neither say nor do anything: zeros in their rows,
+        and in the columns of their multipliers."""
+        first = self.cuts[1]
+        if first == len(z):
+            return residual, J
+        silent, mute = np.zeros((2, len(z)), bool)
+        silent[first:], mute[first:] = silent_rows(J[first:]), silent_rows(J[:, first:].T)
+        if not silent.any():
+            return residual, J
+        size = max(np.abs(residual[first:]).max(), products(J[first:], z).max())
+        residual = np.where(silent & (np.abs(residual) <= CONTRADICTION * size), 0.0, residual)
+        return residual, without(without(J, silent).T, silent & mute).T
 
     def solve(self, z: np.ndarray) -> tuple[np.ndarray, bool]:
         """Newton's method: the solution, and whether it is unique."""
@@ -144,7 +186,8 @@ class _Problem:
             # no equation determines its unknowns better than rounding of its terms allows: eps × condition
             lost = np.abs(step) <= roundings * UNIT * square.spread(products(J, z))
             z = z + step
-            if lost.all():
+            # where equations are redundant, what is left of them beside each other is rounding as well
+            if lost.all() or (not unique and iteration >= PATIENCE and self._stagnates(step, z, square.columns)):
                 break
             residual, J = self(z)
             if iteration >= PATIENCE and unique:
@@ -158,6 +201,10 @@ class _Problem:
                 "give better start values w0=, lam0="
             )
         return z, unique
+
+    def _stagnates(self, step: np.ndarray, z: np.ndarray, columns: np.ndarray) -> bool:
+        """Whether a step changes nothing but the last digits, all unknowns counting alike."""
+        return bool(np.abs(step / columns).max() <= STAGNANT * np.abs(z / columns).max())
 
     def _must_not_contradict(self, unmet: np.ndarray, J: Matrix, z: np.ndarray, columns: np.ndarray) -> None:
         """What is left of linearized equations whose matrix is singular must be small beside their terms.

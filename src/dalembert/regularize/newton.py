@@ -21,10 +21,15 @@ UNIT = float(np.finfo(float).eps)
 ROUNDINGS = 8.0
 #: singular values below this fraction of the largest count as zero in steps of minimum norm
 RANK = 1e-12
+#: rows of a Jacobian below so many units of rounding of the largest are rounding themselves: redundant constraints that
+#: say nothing in the plane in which a mechanism moves
+SILENT = 32.0 * UNIT
 #: condition numbers, after scaling, from which a square matrix counts as singular
 LARGEST_CONDITION = 1e13
 #: parts of a displacement in which `rounding_seen` looks for a response
 PARTS = tuple(2.0**-k for k in range(6, 51, 6))
+#: combinations of equations with which it looks
+SIGNS = 4
 #: sweeps over rows and columns when a matrix is scaled; each takes the root of what is left
 SCALINGS = 5
 
@@ -49,12 +54,24 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
         open_rows = ~(holds(residual, J, z) | (np.abs(residual) <= nothing))
         if not open_rows.any():
             return z
+        silent = silent_rows(J)
+        if silent.any():
+            # no step changes them; what they say is as exact as the others can say it
+            open_rows &= ~(silent & (np.abs(residual) <= ROUNDINGS * UNIT * products(J, z).max()))
+            if not open_rows.any():
+                return z
+            if not (open_rows & ~silent).any():
+                break
+            J = without(J, silent)
         A, scale = equilibrated(J)
-        step = minimum_norm_step(A, -residual / scale)
-        damped = _damped_step(function, z, step, residual, scale, np.ones(len(scale), bool))
+        step = minimum_norm_step(A, -np.where(silent, 0.0, residual) / scale)
+        damped = _damped_step(function, z, step, residual, scale, ~silent)
         if damped is None:
             # some equations may be as exact as they can be, while others are not
             open_rows &= ~rounding_seen(function, z, residual, J)
+            if open_rows.any():  # rounding of their entries makes dependent ones contradict each other
+                rounding = ROUNDINGS * UNIT * scale * np.abs(z).max(initial=0)
+                open_rows &= ~(_dependent(A) & (np.abs(residual) <= rounding))
             if not open_rows.any():
                 return z
             damped = _damped_step(function, z, step, residual, scale, open_rows)
@@ -84,6 +101,40 @@ def holds(residual: np.ndarray, J: Matrix, z: np.ndarray, roundings: float = ROU
     return np.abs(residual) <= unit * products(J, np.abs(z) + unit * np.abs(z).max(initial=0))
 
 
+def _dependent(A: Matrix) -> np.ndarray:
+    """Mask of the rows of an equilibrated matrix that are not zero, if some of these depend on others; sparse ones are
+    not looked at."""
+    rows = row_sizes(A) > 0
+    if isinstance(A, np.ndarray) and rows.any():
+        B = A[rows]
+        if np.linalg.matrix_rank(B, tol=RANK * np.linalg.norm(B, 2)) < len(B):
+            return rows
+    return np.zeros(A.shape[0], bool)
+
+
+def silent_rows(J: Matrix) -> np.ndarray:
+    """Mask of the rows that are nothing but rounding beside others."""
+    size = row_sizes(J)
+    largest = size.max(initial=0)
+    return (size <= SILENT * largest) & (largest > 0)
+
+
+def row_sizes(J: Matrix) -> np.ndarray:
+    """The largest entry of each row."""
+    if isinstance(J, np.ndarray):
+        return np.abs(J).max(axis=1, initial=0)
+    return abs(J).max(axis=1).toarray().ravel()
+
+
+def without(J: Matrix, rows: np.ndarray) -> Matrix:
+    """J with zeros in these rows."""
+    if isinstance(J, np.ndarray):
+        return np.where(rows[:, None], 0.0, J)
+    from dalembert.regularize.sparse_steps import without
+
+    return without(J, rows)
+
+
 def rounding_seen(function: Function, z: np.ndarray, residual: np.ndarray, J: Matrix) -> np.ndarray:
     """Which residuals are rounding errors, though |J| |z| does not tell (constants and inner terms are not seen there).
 
@@ -95,7 +146,7 @@ def rounding_seen(function: Function, z: np.ndarray, residual: np.ndarray, J: Ma
     squares = row_squares(A)
     share = residual / scale / np.where(squares > 0, squares, 1.0)
     seen = np.zeros(len(residual), bool)
-    for signs in (np.ones(len(share)), _signs(len(share))):  # opposite equations cancel in one of them
+    for signs in _signs(len(share)):  # opposite equations cancel in some of them
         direction = A.T @ (signs * share)
         expected = J @ direction
         rough = np.abs(expected) >= 0.25 * np.abs(residual)
@@ -107,7 +158,8 @@ def rounding_seen(function: Function, z: np.ndarray, residual: np.ndarray, J: Ma
 
 
 def _signs(n: int) -> np.ndarray:
-    return np.random.default_rng(n).choice([-1.0, 1.0], n)
+    """Several rows: ones, and others by chance."""
+    return np.vstack([np.ones(n), np.random.default_rng(n).choice([-1.0, 1.0], (SIGNS - 1, n))])
 
 
 def entries(J: Matrix) -> np.ndarray:

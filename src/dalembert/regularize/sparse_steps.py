@@ -55,6 +55,11 @@ def equilibrated(J: csc_matrix) -> tuple[csc_matrix, np.ndarray]:
     return csc_matrix(diags(1 / scale) @ J), scale
 
 
+def without(J: csc_matrix, rows: np.ndarray) -> csc_matrix:
+    """J with zeros in these rows."""
+    return csc_matrix(diags(np.where(rows, 0.0, 1.0)) @ J)
+
+
 class Sparse:
     """As `newton.Dense`, for a sparse matrix: rank n, or n − 1 for every smaller one."""
 

@@ -96,12 +96,13 @@ class HybridState:
         if wanted is None:
             return self.active
         known = (*self.model.names("lam"), *self.model.names("mu"))
+        implied = {c.implied for c in (*self.model.contacts, *self.model.dry)} if self.model.has_contacts else set()
         if isinstance(wanted, str) or not isinstance(wanted, Collection):
             raise SimulationError(
                 f"{by}: active={shown(wanted)} must be a list of names of constraints: {', '.join(known)}"
             )
         for name in wanted:
-            if name not in known:
+            if name not in known and name not in implied:
                 raise SimulationError(f"{by}: active: {explain_unknown(name, known)}")
         return None if set(wanted) == set(known) else frozenset(wanted)
 

@@ -14,11 +14,13 @@ from dalembert.errors import (
     FunctionFailed,
     Interrupted,
     SimulationError,
+    SingularMatrix,
     StepRefused,
     StepSizeTooSmall,
 )
 from dalembert.model import Model
 from dalembert.regularize import InitialValues
+from dalembert.regularize.initial_accelerations import dependent_constraints
 from dalembert.simulation.events import SIMULTANEOUS, EventHandler, Stop
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.recorder import Recorder
@@ -58,6 +60,7 @@ class Loop:
         x, x_dot = self.segments.current.start(initial)
         recorder.begin(self.segments.current, x, initial)
         try:
+            self._must_determine_multipliers(initial)
             self._integrate(x, x_dot, first_step)
         except KeyboardInterrupt as interrupt:
             if isinstance(interrupt, DalembertError):
@@ -82,6 +85,19 @@ class Loop:
         self.segments.release()
         recorder.finish()
         return solution
+
+    def _must_determine_multipliers(self, initial: InitialValues) -> None:
+        """Forms whose matrices redundant constraints make singular. Factorizations do not tell: where rounding leaves a
+        pivot, they go on with multipliers that are anything."""
+        if initial.unique or not self.segments.current.form.settles_multipliers or self.t0 == self.t1:
+            return
+        dependence = dependent_constraints(self.model, initial.t, initial.values)
+        if dependence:
+            raise SingularMatrix(
+                f"the iteration matrix is singular at t = {self.t0:.9g}: {dependence}, and multipliers are not unique. "
+                "Leave out redundant constraints, or take Geoms(algebraic='svd'), which treats them; "
+                "Geoms(singular='step over') passes isolated singular positions."
+            )
 
     def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
         if self.t0 == self.t1:

@@ -158,7 +158,8 @@ class Recorder:
 
     def _enter(self, segment: Segment, t: float) -> None:
         self.segment = segment
-        active = None if segment.active is None else tuple(sorted(segment.active))
+        known = (*segment.model.names("lam"), *segment.model.names("mu")) if segment.active is not None else ()
+        active = None if segment.active is None else tuple(sorted(segment.active & set(known)))
         self._segments.append(SegmentInfo(t, active, segment.model.discrete))
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:

@@ -45,7 +45,8 @@ class Segment:
     port: Port | None  # of the event functions
     active: frozenset[str] | None  # constraints in force; None: all
     places: np.ndarray | None  # of the unknowns in the form of the whole model; None: they are the same
-    unforced: bool = False  # the method itself says which contacts are closed: none is in force at a restart
+    #: the method itself says which contacts are closed: none is in force at a restart
+    unforced: bool = field(default=False, kw_only=True)
 
     @property
     def restarted(self) -> Model:
@@ -224,7 +225,7 @@ class Segments:
             trace=task.trace,
         )
         unforced = task.options.treats_contacts and model.mechanical and bool(model.contacts)
-        return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced)
+        return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced=unforced)
 
     def _max_step(self) -> float:
         """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""

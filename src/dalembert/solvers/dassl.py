@@ -18,11 +18,14 @@ import casadi as ca
 
 from dalembert.errors import ModelError
 from dalembert.linalg.protocol import LinearSolver
+from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
-from dalembert.solvers.bdf.options import BdfOptions
+from dalembert.solvers.bdf.options import LARGE, BdfOptions
+from dalembert.solvers.linear_algebra import with_pivots
 from dalembert.solvers.method import one_of, require
+from dalembert.solvers.written import pivot_order
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -87,6 +90,11 @@ class Dassl(BdfOptions):
         return system.explicit()
 
     def algebra(self, compiled: CompiledSystem, solver: LinearSolver) -> Memory:
+        if isinstance(solver, Compiled):
+            from dalembert.solvers.bdf.written import written_algebra
+
+            other = self.algebra(compiled, with_pivots(compiled, LARGE))
+            return written_algebra(compiled, pivot_order(compiled, solver.longest), other)
         if isinstance(solver, Sparse):
             from dalembert.solvers.bdf.sparse import sparse_algebra
 

@@ -21,6 +21,8 @@ from dalembert.kept import Slot
 from dalembert.linalg.null_space import CONSTRAINTS, DIFFERENTIAL, NullSpace
 from dalembert.linalg.protocol import PROJECTED, LinearSolver, ProjectedPattern, check_solver
 from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.compiled import Compiled
+from dalembert.linalg.saddle.dense import Dense
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import projected
@@ -39,6 +41,8 @@ FORMULATIONS = ("strangeness-free", "index1")
 CORRECTED = 1e-3
 #: unknowns from which sparse factors are quicker
 LARGE = 128
+#: modules with the kernels of a solver
+WAYS = {Sparse: "bordered", Compiled: "reduced"}
 ALGEBRAS: Slot[Memory] = Slot("linear algebras of GEOMS", most=8)
 
 
@@ -112,7 +116,7 @@ class Geoms(RadauOptions):
         compiled = compile_system(form)
         pattern = self._pattern(compiled)
         way = "partitioned" if form.blocks.partitioned else "projected"  # most often
-        way = "bordered" if isinstance(self.linear_solver.choose(pattern), Sparse) else way
+        way = WAYS.get(type(self.linear_solver.choose(pattern)), way)
         with announce(f"{KERNELS_OF}.{way}"):
             load("dalembert.solvers.radau.projected_stepper")
             from dalembert.solvers.radau.projected_stepper import ProjectedStepper
@@ -132,22 +136,38 @@ class Geoms(RadauOptions):
         def make(solver: LinearSolver) -> Memory:
             from dalembert.compile.kernel import announce, load
 
-            load(
-                *(f"dalembert.solvers.radau.{module}" for module in ("kernels", "bordered", "partitioned", "projected"))
-            )
+            modules = ("kernels", "bordered", "partitioned", "projected", "reduced")
+            load(*(f"dalembert.solvers.radau.{module}" for module in modules))
             with announce():
-                from dalembert.solvers.radau import bordered, partitioned, projected
+                from dalembert.solvers.radau import bordered, partitioned, projected, reduced
                 from dalembert.solvers.radau.kernels import addresses
 
+                if isinstance(solver, Compiled):
+                    from dalembert.solvers.radau.reduction import written_for
+
+                    written = written_for(compiled, solver.longest)
+                    return reduced.algebra(compiled, addresses(reduced), written, make(Dense()), self.rank_threshold)
                 if isinstance(solver, Sparse):
                     return bordered.algebra(compiled, addresses(bordered), solver.threshold, self.rank_threshold)
                 way = partitioned if partitioned.applies_to(compiled.system, self) else projected
                 return way.algebra(compiled, self, addresses(way))
 
+        def unwritten(most: int) -> str:
+            from dalembert.solvers.radau.reduction import written_for
+
+            written = self._dense_only(compiled.system) or written_for(compiled, most)
+            return written if isinstance(written, str) else ""
+
         n = compiled.system.n
         nonzeros = len(compiled.jacobian_pattern[0]) + len(compiled.leading_pattern[0])
         return ProjectedPattern(
-            n=n, nonzeros=nonzeros, condensed=n, large=LARGE, make=make, dense_only=self._dense_only(compiled.system)
+            n=n,
+            nonzeros=nonzeros,
+            condensed=n,
+            large=LARGE,
+            make=make,
+            dense_only=self._dense_only(compiled.system),
+            unwritten=unwritten,
         )
 
     def _dense_only(self, system: ProjectedSystem) -> str:

@@ -120,7 +120,7 @@ class ImplicitStepper(KernelStepper):
             # rows cannot be compared while unknowns are measured in units of very different size
             atol = spec.tolerances.atol
             unit = atol / np.exp(np.mean(np.log(atol[self.form.slices["p"]])))
-            for factors in (getattr(self.algebra, name, None) for name in SPARSE_FACTORS):
+            for factors in (getattr(self._with_pivots(), name, None) for name in SPARSE_FACTORS):
                 if isinstance(factors, Memory) and hasattr(factors, "unit"):
                     factors.unit[: self.form.n] = unit
 
@@ -229,8 +229,12 @@ class ImplicitStepper(KernelStepper):
         variable = system.variables[int(np.argmax(np.abs(right)))]
         return f"{equation} and variable '{variable}' are behind it"
 
+    def _with_pivots(self) -> Memory:
+        """The linear algebra that chooses its pivots: it finds out which is missing."""
+        return getattr(self.algebra, "other", self.algebra)
+
     def _pivot(self) -> str:
-        at = int(self.algebra.singular)
+        at = int(self._with_pivots().singular)
         name = f"variable '{self.form.variables[at]}'" if at >= 0 else self.form.equations[self.form.n - 1 - at]
         return f"{name} has no pivot"
 

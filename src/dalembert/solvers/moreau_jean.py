@@ -72,6 +72,11 @@ class MoreauJean(MethodOptions):
     def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
         form = descriptor_form(model, "MoreauJean")
+        if model.dry:
+            raise ModelError(
+                f"model '{model.name}' has dry friction ('{model.dry[0].name}'), which MoreauJean cannot treat; take "
+                "another method, or a smooth law of friction"
+            )
         if model.collisions is not None and form.constraint_names:
             raise ModelError(
                 f"model '{model.name}' has collisions and constraints ('{form.constraint_names[0]}', …): MoreauJean "

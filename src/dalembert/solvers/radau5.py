@@ -19,12 +19,14 @@ from dalembert.errors import ModelError
 from dalembert.kept import Slot
 from dalembert.linalg.protocol import ITERATION, LinearSolver, check_solver
 from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
-from dalembert.solvers.linear_algebra import iteration_pattern
+from dalembert.solvers.linear_algebra import iteration_pattern, with_pivots
 from dalembert.solvers.method import one_of
 from dalembert.solvers.radau.options import KERNELS_OF, RadauOptions
+from dalembert.solvers.written import pivot_order
 
 if TYPE_CHECKING:
     from dalembert.compile.memory import Memory
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 FORMULATIONS = ("index1", "index2", "index3", "ggl", "baumgarte")
 #: rows of the matrix from which sparse factors are quicker
 LARGE = 24
+#: modules with the kernels of a solver
+WAYS = {Sparse: "sparse", Compiled: "written"}
 ALGEBRAS: Slot[Memory] = Slot("linear algebras of Radau 5", most=2)
 
 
@@ -54,7 +58,9 @@ class Radau5(RadauOptions):
     formulation: str = "ggl"  # "index1", "index2", "index3", "ggl" or "baumgarte"
     alpha: float = 5.0  # Baumgarte's coefficients
     beta: float = 5.0
-    linear_solver: LinearSolver = AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, or what the size asks for
+    linear_solver: LinearSolver = (
+        AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, `Compiled()`, or what suits it
+    )
 
     trusted_index = 2
 
@@ -82,8 +88,8 @@ class Radau5(RadauOptions):
 
         compiled = compile_system(form)
         pattern = iteration_pattern(compiled, LARGE, partial(_algebra, compiled))
-        sparse = isinstance(self.linear_solver.choose(pattern), Sparse)
-        with announce(f"{KERNELS_OF}.{'sparse' if sparse else 'dense'}"):
+        way = WAYS.get(type(self.linear_solver.choose(pattern)), "dense")
+        with announce(f"{KERNELS_OF}.{way}"):
             load("dalembert.solvers.radau.stepper")
             from dalembert.solvers.radau.stepper import RadauStepper
         algebra = form.kept.get(ALGEBRAS, self.linear_solver, lambda: self.linear_solver.build(pattern))
@@ -94,11 +100,14 @@ def _algebra(compiled: CompiledSystem, solver: LinearSolver) -> Memory:
     """The record of the linear algebra that the solver stands for."""
     from dalembert.compile.kernel import announce, load
 
-    load(*(f"dalembert.solvers.radau.{module}" for module in ("kernels", "dense", "sparse")))
+    load(*(f"dalembert.solvers.radau.{module}" for module in ("kernels", "dense", "sparse", "written")))
     with announce():
-        from dalembert.solvers.radau import dense, sparse
+        from dalembert.solvers.radau import dense, sparse, written
         from dalembert.solvers.radau.kernels import addresses
 
+        if isinstance(solver, Compiled):
+            other = _algebra(compiled, with_pivots(compiled, LARGE))
+            return written.algebra(compiled, addresses(written), pivot_order(compiled, solver.longest), other)
         if isinstance(solver, Sparse):
             return sparse.algebra(compiled, addresses(sparse), solver.threshold)
         return dense.algebra(compiled, addresses(dense))

@@ -12,7 +12,7 @@ from dalembert.linalg.complementarity.problem import SOLVED, ContactProblem, Con
 from dalembert.linalg.complementarity.semismooth_newton import SemismoothNewton
 
 #: Newton steps of somebody who can do without a solution
-QUICK = 40
+QUICK = 60
 
 
 def solve(problem: ContactProblem, guess: Any = None, *, quick: bool = False) -> ContactSolution:

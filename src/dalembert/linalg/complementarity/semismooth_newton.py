@@ -40,7 +40,7 @@ from dalembert.options import require
 #: added to the diagonal of A (which is 1) in the Newton matrix only: redundant contacts leave it regular
 SOFT = 1e-10
 #: Newton steps from one start, and halvings of a step
-STEPS = 20
+STEPS = 30
 HALVINGS = 10
 #: sweeps before the first Newton step; after one that did not help twice as many, and so on
 SWEEPS = 20
@@ -104,7 +104,7 @@ class _Search:
             self.best, self.error = lam.copy(), error
 
     def newton(self, lam: np.ndarray, tolerance: float, most: int) -> None:
-        """Steps until the equations hold, or become no smaller."""
+        """Steps until the equations hold, but not more than it takes from a good start."""
         scale = self.problem.scale
         x = lam * scale
         self.look(lam)
@@ -196,7 +196,11 @@ class _Equations:
         return F, (tau[problem.starts] > 0, slides, radius, length, direction)
 
     def step(self, x: np.ndarray) -> np.ndarray | None:
-        """x after a Newton step that makes the equations smaller; None if none does."""
+        """x after a Newton step, a part of it if that makes the equations smaller; None if there is no step.
+
+        Where no part does, the whole step is taken: contacts that change between sticking and sliding make a hill,
+        behind which the solution often lies.
+        """
         F, parts = self.at(x)
         size = np.sqrt(F @ F)
         dx = self._direction(F, *parts)
@@ -209,7 +213,7 @@ class _Equations:
             if np.sqrt(new @ new) <= (1 - 1e-3 * t) * size:
                 return trial
             t *= 0.5
-        return None
+        return x + dx
 
     def _direction(self, F, closed, slides, radius, length, direction) -> np.ndarray | None:
         """The solution of G dx = −F, G = 1 − D + D A, D being the derivative of the projection."""

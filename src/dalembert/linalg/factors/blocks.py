@@ -7,7 +7,10 @@ Each gives, for A x = b, a particular solution and a basis K of the null space o
              part, and K is the identity on the independent rows
     SVD      minimum-norm solution and orthonormal K; the rank may be smaller than r (redundant rows)
 
-Rows are usually equilibrated first, so that ranks do not depend on the units of the constraints.
+Rows are usually equilibrated first, so that ranks do not depend on the units of the constraints. Where rows may be
+redundant, one that vanishes in passing must not be made as large as the others: what is left of it is rounding, which
+no other row implies, and it would turn the singular vectors round. So the SVD scales rows by the largest entry that
+they have had so far, and takes those that have always been small for `LEAST` of the largest.
 """
 
 import llvmlite.binding as llvm
@@ -19,6 +22,8 @@ from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, ivec, layout, mat, member, vec
 
 LU, QR, SVD = 0, 1, 2
+#: rows that have always been smaller than this fraction of the largest are scaled as if they were that large
+LEAST = 1e-2
 
 llvm.add_symbol("dalembert_dgesvd", get_cython_function_address("scipy.linalg.cython_lapack", "dgesvd"))
 _dgesvd = types.ExternalFunction("dalembert_dgesvd", types.void(*[types.uint64] * 14))
@@ -27,6 +32,7 @@ BLOCK = layout(
     arrays=[
         "A",  # the matrix, then L and U or R
         "scale",  # of the rows
+        "seen",  # SVD: the largest entry of each row in all matrices so far
         "row",  # LU: row k of the factors is row row[k] of A
         "column",  # column k of the factors is column column[k] of A: dependent ones first
         "Q",  # QR: orthogonal factor; SVD: left singular vectors
@@ -50,7 +56,8 @@ def new_block(rows: int, columns: int) -> Memory:
     return Memory(
         BLOCK,
         dict(
-            A=np.zeros((rows, columns)), scale=np.ones(rows), row=np.arange(rows), column=np.arange(columns),
+            A=np.zeros((rows, columns)), scale=np.ones(rows), seen=np.zeros(rows), row=np.arange(rows),
+            column=np.arange(columns),
             Q=np.zeros((rows, rows)), V=np.zeros((columns, columns)), values=np.zeros(max(rows, 1)),
             K=np.zeros((columns, columns)), work=np.zeros(max(rows, columns, 1)), work3=np.zeros((max(rows, 1), 3)),
             svd_work=np.zeros(length),
@@ -73,7 +80,7 @@ def clear(block):
 def decompose_block(block, kind, threshold, by_rows, factor):
     """Factor A in place and form K. Returns the rank: pivots or singular values above threshold × the largest.
 
-    Every row is scaled to maximum 1 first, or all of them by one factor.
+    Every row is scaled to maximum 1 first, with the SVD as in all that came before, or all of them by one factor.
     """
     factor_block(block, kind, threshold, by_rows, factor)
     if kind != SVD:
@@ -84,7 +91,9 @@ def decompose_block(block, kind, threshold, by_rows, factor):
 @device
 def factor_block(block, kind, threshold, by_rows, factor):
     """`decompose_block`, but K is formed for the SVD only. Returns the rank."""
-    if by_rows:
+    if by_rows and kind == SVD:
+        equilibrate_lastingly(block)
+    elif by_rows:
         equilibrate(block)
     else:
         scale_all(block, factor)
@@ -106,6 +115,21 @@ def equilibrate(block):
         for j in range(block.columns):
             largest = max(largest, abs(A[i, j]))
         scale[i] = 1.0 / largest if largest > 0.0 else 1.0
+        for j in range(block.columns):
+            A[i, j] *= scale[i]
+
+
+@device
+def equilibrate_lastingly(block):
+    """Scale every row by the largest entry that it has had so far, but none by much more than the others."""
+    A, scale, seen = mat(block.A, block.rows, block.columns), vec(block.scale, block.rows), vec(block.seen, block.rows)
+    most = 0.0
+    for i in range(block.rows):
+        for j in range(block.columns):
+            seen[i] = max(seen[i], abs(A[i, j]))
+        most = max(most, seen[i])
+    for i in range(block.rows):
+        scale[i] = 1.0 / max(seen[i], LEAST * most) if most > 0.0 else 1.0
         for j in range(block.columns):
             A[i, j] *= scale[i]
 

@@ -34,9 +34,11 @@ class Auto(LinearSolver):
         return Compiled().kernels  # for most models
 
     def choose(self, pattern: Pattern) -> LinearSolver:
-        """The solver for a pattern: of iteration matrices Dense or Sparse, by size."""
+        """The solver for a pattern: of iteration matrices Compiled, Dense or Sparse, by size."""
         if isinstance(pattern, IterationPattern):
-            sparse = Sparse()
+            quick, sparse = Compiled(longest=LONGEST), Sparse()
+            if pattern.prefers_compiled and not quick.obstacle(pattern):
+                return quick
             return sparse if pattern.prefers_sparse and not sparse.obstacle(pattern) else Dense()
         quick = Compiled(longest=LONGEST)
         if not quick.obstacle(pattern):

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import casadi as ca
 import numpy as np
 
+from dalembert.linalg.protocol import ITERATION, PROJECTED, SADDLE, IterationPattern, Pattern
 from dalembert.linalg.saddle.pivots import DEAREST, Search, alike, knows_constants
 from dalembert.linalg.saddle.solver import LinearSolver, SaddlePattern
 from dalembert.options import require
@@ -34,6 +35,8 @@ ONCE = 2000
 class Compiled(LinearSolver):
     """Elimination in a fixed order, compiled for the pattern: the quickest for small and medium systems."""
 
+    kinds: ClassVar[tuple[str, ...]] = (SADDLE, ITERATION, PROJECTED)
+
     longest: int = 20_000  # multiplications beyond which it takes too long to compile
 
     def __post_init__(self) -> None:
@@ -48,12 +51,12 @@ class Compiled(LinearSolver):
 
         return compiled_memory(self, pattern)
 
-    def obstacle(self, pattern: SaddlePattern) -> str:
+    def obstacle(self, pattern: Pattern) -> str:
         """Why this solver is not for the pattern; empty if it is."""
-        if pattern.kind not in self.kinds:
-            return super().obstacle(pattern)
         if pattern.n > LARGEST:
             return f"it has more than {LARGEST} unknowns"
+        if isinstance(pattern, IterationPattern):
+            return pattern.unwritten(self.longest)
         elimination = Elimination(pattern, self.longest)
         if elimination.stuck is not None:
             return f"no mass and no constraint holds {pattern.name(elimination.stuck)}"

@@ -49,6 +49,7 @@ from dalembert.solvers.shell import (
 from dalembert.solvers.status import GO_ON, N_COUNTS, Count, Outcome, Status
 
 MAX_ORDER = 5
+EXCLUDED = 2  # of `weighted`
 ROWS = MAX_ORDER + 2  # differences that an order increase to MAX_ORDER needs
 
 NEW_CONTRACTION = 100.0  # what a new matrix is taken to need: practically two iterations
@@ -133,14 +134,12 @@ def set_scales(state):
     n, h = state.n, abs(state.h) / state.time_unit
     index, weight = ivec(state.index, n), vec(state.weight, n)
     scale, newton_scale = vec(state.scale, n), vec(state.newton_scale, n)
-    for i in range(n):
+    weighted, h2 = state.weighted, h * h
+    for i in range(n):  # without branches
         plain = 1.0 / weight[i]
-        if index[i] == 1 or state.weighted == 0:
-            scale[i] = plain
-            newton_scale[i] = plain
-        else:
-            newton_scale[i] = plain * (h if index[i] == 2 else h * h)
-            scale[i] = newton_scale[i] if state.weighted == 1 else 0.0
+        by_index = 1.0 if index[i] == 1 or weighted == 0 else (h if index[i] == 2 else h2)
+        newton_scale[i] = plain * by_index
+        scale[i] = 0.0 if index[i] != 1 and weighted == EXCLUDED else plain * by_index
 
 
 # -- the formula -------------------------------------------------------------------------------------------------------
@@ -318,13 +317,15 @@ def iterate(la, ports, state, t):
         call3(la.solve, la.own, state.F, state.increment)
         add(state, Count.BACK_SUBSTITUTIONS, 1)
         add(state, Count.FLOPS, cost[2])
-        total = 0.0
         for i in range(n):
             d = factor * increment[i]
+            increment[i] = d
             error[i] += d
             stage[i] += d
             stage[n + i] += c * d
-            e = d * scale[i]
+        total = 0.0
+        for i in range(n):  # apart: sums have to wait for each other
+            e = increment[i] * scale[i]
             total += e * e
         size = np.sqrt(total / n)
         state.iterations = iteration + 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dalembert.kept import Slot
 from dalembert.linalg.protocol import ITERATION, LinearSolver, check_solver
 from dalembert.linalg.saddle.auto import AUTO
+from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.solvers.jacobians import EXACT, Exact, Jacobian
@@ -43,7 +44,9 @@ class BdfOptions(MethodOptions):
     newton_iterations: int = 4  # at most
     newton_limit: float = 0.33  # convergence test, as a fraction of the tolerance
     jacobian: Jacobian = EXACT  # or `Differences()`, `GroupedDifferences()`
-    linear_solver: LinearSolver = AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, or what the size asks for
+    linear_solver: LinearSolver = (
+        AUTO  # of the iteration matrices: `Dense()`, `Sparse()`, `Compiled()`, or what suits it
+    )
     matrix_range: float | None = None  # keep the matrix while c changes by less than (1 + range)/(1 − range); default:
     # 0 where a new one costs no differences, otherwise 0.25 as in DASSL
 
@@ -84,8 +87,12 @@ class BdfOptions(MethodOptions):
         """Modules with the kernels of dense and of sparse linear algebra."""
         return "dense", "sparse"
 
+    def module_for(self, solver: LinearSolver) -> str:
+        """The module with the kernels of the linear algebra that a solver stands for."""
+        return "written" if isinstance(solver, Compiled) else self.modules[isinstance(solver, Sparse)]
+
     def algebra(self, compiled: CompiledSystem, solver: LinearSolver) -> Memory:
-        """The record of the linear algebra that the solver, Dense or Sparse, stands for."""
+        """The record of the linear algebra that the solver stands for."""
         raise NotImplementedError
 
     def driver(self) -> type[BdfStepper]:
@@ -98,9 +105,9 @@ class BdfOptions(MethodOptions):
 
         compiled = compile_system(form)
         pattern = iteration_pattern(compiled, LARGE, partial(self.algebra, compiled))
-        sparse = isinstance(self.linear_solver.choose(pattern), Sparse)
-        with announce(f"dalembert.solvers.bdf.{self.modules[sparse]}"):
-            load("dalembert.solvers.bdf.stepper", f"dalembert.solvers.bdf.{self.modules[sparse]}")
+        module = f"dalembert.solvers.bdf.{self.module_for(self.linear_solver.choose(pattern))}"
+        with announce(module):
+            load("dalembert.solvers.bdf.stepper", module)
             run = self.driver()
             key = type(self), self.linear_solver
             algebra = form.kept.get(ALGEBRAS, key, lambda: self.linear_solver.build(pattern))

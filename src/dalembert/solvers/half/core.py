@@ -45,6 +45,7 @@ REALS = (
     "t", "h", "t_end", "h_old", "failed_t",
     "residual_p", "residual_v",  # largest position and velocity residual at the end of the last attempt
     "max_step", "min_step", "safety", "max_growth", "max_shrink", "drift_limit", "projection_limit",
+    "multiplier_limit",  # what polynomials of multipliers may miss, as a part of them; 0: nobody looks at them
 )  # fmt: skip
 WHOLES = (
     "n", "n_p", "n_v", "n_r", "n_d", "n_lam", "n_m",  # n_d = n_p + n_v + n_r; n_m = λ and μ

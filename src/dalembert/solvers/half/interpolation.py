@@ -167,7 +167,8 @@ def interpolate_nodes(node, s, inverse, count, n_m, c, n_d):
 
 @device
 def set_multipliers(state, inner):
-    """Newton's interpolation through the ends, the inner point if there is one, and earlier points."""
+    """Newton's interpolation through the ends, the inner point if there is one, and earlier points; returns how many
+    these are. Divided differences are left in `node`."""
     n, n_d, n_m, h = state.n, state.n_d, state.n_m, state.h
     c, node, s = mat(state.coefficients, N_COEFFICIENTS, n), mat(state.node, NODES, n_m), vec(state.node_s, NODES)
     past, past_t = mat(state.past, PAST, n_m), vec(state.past_t, PAST)
@@ -197,6 +198,33 @@ def set_multipliers(state, inner):
         interpolate_nodes(node, s, inverse, NODES, n_m, c, n_d)
     else:
         interpolate_nodes(node, s, inverse, count, n_m, c, n_d)
+    return count
+
+
+@device
+def missed_by_multipliers(state, count):
+    """How far their polynomial through `count` nodes may be off, 1 being the limit: what the next term of Newton's form
+    would be, if terms decrease as the last two do."""
+    n_m, n_d = state.n_m, state.n_d
+    node, s = mat(state.node, NODES, n_m), vec(state.node_s, NODES)
+    atol, rtol, x, new = (
+        vec(state.atol, state.n),
+        vec(state.rtol, state.n),
+        vec(state.x, state.n),
+        vec(state.next, state.n),
+    )
+    # the largest value of (s − s_0) (s − s_1) … in the step, or a bound of it
+    before, last = 1.0, 0.25
+    for k in range(2, count - 1):
+        before, last = last, last * max(abs(s[k]), abs(1.0 + s[k]))
+    missed = 0.0
+    for i in range(n_m):
+        k = n_d + i
+        size = max(abs(x[k]), abs(new[k]))
+        weight = max(10.0 * (atol[k] + rtol[k] * size), state.multiplier_limit * size)
+        term, one_before = last * abs(node[count - 1, i]), before * abs(node[count - 2, i])
+        missed = max(missed, term * min(1.0, term / one_before if one_before > 0.0 else 1.0) / weight)
+    return missed
 
 
 @device
@@ -211,6 +239,8 @@ def set_polynomial(state, ports, la):
     set_cubics(state)
     n_p, n_d, from_positions = state.n_p, state.n_d, state.plain == 1
     young = state.n_m > 0 and state.n_past < 2
+    if state.n_m > 0 and state.multiplier_limit > 0.0 and not young:  # earlier points may be too near
+        young = abs(state.t - vec(state.past_t, PAST)[0]) < NEAREST * abs(state.h)
     inner = (not from_positions) or state.n_r > 0 or young
     if inner:
         outcome = evaluate_inner(state, ports, la)

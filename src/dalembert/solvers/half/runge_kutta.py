@@ -7,7 +7,7 @@ from dalembert.compile.memory import vec
 from dalembert.solvers.attempts import UNSCALED, note_error
 from dalembert.solvers.half import core
 from dalembert.solvers.half.core import DRIFTED, FINE, STOPPED
-from dalembert.solvers.half.interpolation import remember, set_multipliers, set_polynomial
+from dalembert.solvers.half.interpolation import missed_by_multipliers, remember, set_multipliers, set_polynomial
 from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.shell import limit_step, look_for_events
 from dalembert.solvers.status import Outcome, Status
@@ -15,6 +15,8 @@ from dalembert.solvers.status import Outcome, Status
 #: by so many tolerances integrals of a step's cubics may be off if the estimate is `blind`: more than those of smooth
 #: solutions are, less than after a jump that no stage has seen
 FARTHEST = 500.0
+#: of the time: steps this short are not rejected for the sake of multipliers, which may jump
+SHORTEST = 1e-10
 
 
 def runge_kutta_kernel(layout, name, begin, take_stages, error_norm, farthest=FARTHEST):
@@ -85,7 +87,15 @@ def finish_step(state, ports, la, buffer, scan, h_new, missed, farthest):
         return Status.PORT_FAILED
     if state.blind == 1 and jump > farthest and core.may_shrink(state):
         return core.reject(state, Outcome.INACCURATE, abs(state.h) * max(state.max_shrink, 0.9 * farthest / jump))
-    set_multipliers(state, inner)
+    nodes = set_multipliers(state, inner)
+    if state.multiplier_limit > 0.0 and nodes > 2:
+        # what is held changes no velocity, however its multipliers move: no other estimate sees that
+        far = missed_by_multipliers(state, nodes)
+        least = SHORTEST * max(abs(state.t), abs(state.t_end))
+        wanted = abs(state.h) * max(state.max_shrink, 0.9 * far ** (-1.0 / nodes)) if far > 0.0 else np.inf
+        if far > 1.0 and core.may_shrink(state) and abs(state.h) > least:
+            return core.reject(state, Outcome.INACCURATE, min(wanted, 0.9 * abs(state.h)))
+        h_new = np.sign(state.h) * min(abs(h_new), max(wanted, least))
     remember(state)
     if missed or drift > 0.0:
         state.forced += 1

@@ -31,6 +31,8 @@ from dalembert.solvers.shell import NEARLY_THERE
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
+#: part of contact forces that their polynomials may miss: steps shall see how these move, as events depend on them
+MULTIPLIER_LIMIT = 1e-3
 STATES: Slot[Memory] = Slot("records of half-explicit methods", most=8)
 SADDLES: Slot[Memory] = Slot("saddle-point systems", most=8)
 
@@ -90,7 +92,8 @@ class HalfStepper(KernelStepper):
         saddle.set(own=saddle.address)
         state.set(
             saddle=saddle.address, symmetric=int(saddle.pattern.symmetric), max_step=spec.max_step,
-            max_steps=spec.max_steps, **options.settings(),
+            max_steps=spec.max_steps, multiplier_limit=MULTIPLIER_LIMIT if spec.model.contacts else 0.0,
+            **options.settings(),
         )  # fmt: skip
         state.rtol[:], state.atol[:] = spec.tolerances.rtol, spec.tolerances.atol
 

@@ -199,6 +199,19 @@ def set_contacts(own):
 
 
 @device
+def measure(own):
+    """`scale`: the energy that stops all contacts that approach, one by one: what impulses are compared with."""
+    wholes, contacts = imat(own.wholes, own.room_contacts, N_WHOLES), mat(own.contacts, own.room_contacts, N_COLUMNS)
+    velocity, total = mat(own.velocity, own.n_bodies, 6), 0.0
+    for c in range(own.n_contacts):
+        row = contacts[c]
+        x, y, z = relative(row, wholes[c, BODY_A], wholes[c, BODY_B], velocity)
+        u = min(row[NORMAL] * x + row[NORMAL + 1] * y + row[NORMAL + 2] * z + row[BOUNCE], 0.0)
+        total += u * u / row[MATRIX]
+    own.scale = total
+
+
+@device
 def start_with_old_impulses(own):
     """Add the impulses that contacts begin with to the velocities."""
     n = own.n_bodies
@@ -276,7 +289,7 @@ def iterate_over_bodies(state, own):
             if b >= 0:
                 push(row, ARM_B, 1.0, velocity[b], inverse_mass[b], inertia[b], x, y, z)
         count[ITERATIONS] += 1
-        if change <= state.tolerance * state.tolerance * size:
+        if change <= state.tolerance * state.tolerance * max(size, own.scale):
             return
     state.unsolved += 1
 

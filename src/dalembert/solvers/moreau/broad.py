@@ -9,7 +9,6 @@ import numpy as np
 
 from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import imat, ivec, mat, vec
-from dalembert.model.collisions import BOX, CAPSULE, CORNER, SPHERE
 
 #: cells beyond this many along an axis are one: nobody is there but bodies that were lost
 FARTHEST = 1 << 40
@@ -59,14 +58,6 @@ def are_ignored(own, a, b):
     return low < own.n_ignored and keys[low] == key
 
 
-@inlined
-def may_touch(kind_a, kind_b):
-    """Corners belong to boxes, and touch other boxes alone; boxes touch by their corners."""
-    if kind_a == CORNER or kind_b == CORNER:
-        return kind_a == BOX or kind_b == BOX
-    return kind_a != BOX or kind_b != BOX
-
-
 @device
 def add_pair(own, a, b):
     """If the two shapes are near each other; a shape of lower kind comes first."""
@@ -74,7 +65,7 @@ def add_pair(own, a, b):
     center, bound = mat(own.center, own.n_shapes, 3), vec(own.shape_bound, own.n_shapes)
     x, y, z = center[a, 0] - center[b, 0], center[a, 1] - center[b, 1], center[a, 2] - center[b, 2]
     reach = bound[a] + bound[b] + own.margin
-    if x * x + y * y + z * z > reach * reach or body[a] == body[b] or not may_touch(kind[a], kind[b]):
+    if x * x + y * y + z * z > reach * reach or body[a] == body[b]:
         return
     if own.n_ignored > 0 and body[a] >= 0 and body[b] >= 0 and are_ignored(own, body[a], body[b]):
         return
@@ -136,6 +127,3 @@ def find_pairs(own):
             for turn in range(27):
                 look_in_cell(own, s, higher, i + turn // 9 - 1, j + turn // 3 % 3 - 1, k + turn % 3 - 1, True)
     own.valid = 1
-
-
-__all__ = ["BOX", "CAPSULE", "CORNER", "SPHERE", "find_pairs", "moved_too_far", "scattered"]

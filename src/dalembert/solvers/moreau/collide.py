@@ -14,8 +14,10 @@ N_COLUMNS = 30
 #: whole numbers of a contact: bodies (−1: the ground), key of the pair of shapes
 BODY_A, BODY_B, KEY = 0, 1, 2
 N_WHOLES = 3
+#: points of a polygon that four planes have cut out of another with four corners, with room to spare
+MOST_POINTS = 16
 #: keys of one pair of shapes, which may touch in several points
-FEATURES = 4
+FEATURES = 16
 
 ARRAYS = (
     "p_at", "v_at", "inverse_mass", "inverse_inertia", "round",  # of bodies
@@ -24,11 +26,12 @@ ARRAYS = (
     "center", "built",  # of shapes: now, and when pairs were looked for
     "level_size", "level_used", "cell", "head", "after",  # cells of the broad phase
     "plane_normal", "plane_point", "ignored",
+    "polygon", "clipped",  # points of one face of a box within another
     "pairs",  # of shapes that are near each other
     "wholes", "contacts",
     "old_keys", "old_impulses",  # of the last step, a hash table
 )  # fmt: skip
-REALS = ("friction", "restitution", "margin", "slack")
+REALS = ("friction", "restitution", "margin", "slack", "scale")
 WHOLES = (
     "n_bodies", "n_shapes", "n_planes", "n_levels", "n_buckets", "n_ignored", "n_hash", "planar",
     "room_pairs", "room_contacts", "n_pairs", "n_contacts", "valid", "full",
@@ -70,12 +73,14 @@ def new_collisions(data: Collisions, room: int) -> Memory:
         built=np.zeros((m, 3)), level_size=level_size, level_used=np.bincount(level, minlength=n_levels),
         cell=np.zeros((m, 3), np.int64), head=np.zeros(n_buckets, np.int64), after=np.zeros(m, np.int64),
         plane_normal=np.ascontiguousarray(R[plane][:, :, 2]), plane_point=data.shape_position[plane],
-        ignored=data.ignored_keys(), pairs=np.zeros((4 * room, 2), np.int64),
+        ignored=data.ignored_keys(),
+        polygon=np.zeros((MOST_POINTS, 3)), clipped=np.zeros((MOST_POINTS, 3)), pairs=np.zeros((4 * room, 2), np.int64),
         wholes=np.zeros((room, N_WHOLES), np.int64), contacts=np.zeros((room, N_COLUMNS)),
         old_keys=np.full(n_hash, -1), old_impulses=np.zeros((n_hash, 3)),
     )  # fmt: skip
     scalars = dict(
-        friction=data.friction, restitution=data.restitution, margin=0.4 * smallest, slack=0.0, n_bodies=n, n_shapes=m,
+        friction=data.friction, restitution=data.restitution, margin=0.4 * smallest, slack=0.0, scale=0.0,
+        n_bodies=n, n_shapes=m,
         n_planes=int(plane.sum()), n_levels=n_levels, n_buckets=n_buckets, n_ignored=len(arrays["ignored"]),
         n_hash=n_hash, planar=int(data.planar), room_pairs=4 * room, room_contacts=room, n_pairs=0, n_contacts=0,
         valid=0, full=0,

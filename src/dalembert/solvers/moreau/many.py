@@ -4,6 +4,7 @@ from dalembert.compile.kernel import device, kernel
 from dalembert.compile.memory import ivec, reference, vec
 from dalembert.solvers.moreau.bodies import (
     iterate_over_bodies,
+    measure,
     move_apart,
     place_bodies,
     read_velocities,
@@ -69,6 +70,7 @@ def attempt(state, ports):
     own.slack = 0.5 * abs(state.h) * largest_change(own, change)
     state.n_active = own.n_contacts
     read_velocities(own, v, change)
+    measure(own)
     start_with_old_impulses(own)
     iterate_over_bodies(state, own)
     write_velocities(own, v, change)

@@ -1,14 +1,14 @@
 """The narrow phase: points in which shapes touch, with normals from the first body to the second.
 
-Spheres and capsules are points and segments with a radius; a box is touched by the corners of others, by spheres and by
-capsules. Edges of two boxes do not touch each other.
+Spheres and capsules are points and segments with a radius. Boxes touch with faces: of all faces the one that is
+penetrated least, cut with the face of the other that looks at it; edges that cross each other count as such faces.
 """
 
 import numpy as np
 
 from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import imat, ivec, mat, vec
-from dalembert.model.collisions import BOX, CAPSULE, CORNER, SPHERE
+from dalembert.model.collisions import BOX, CAPSULE, SPHERE
 from dalembert.solvers.moreau.broad import scattered
 from dalembert.solvers.moreau.collide import (
     ARM_A,
@@ -20,6 +20,7 @@ from dalembert.solvers.moreau.collide import (
     GAP,
     IMPULSE,
     KEY,
+    MOST_POINTS,
     N_COLUMNS,
     N_WHOLES,
     NORMAL,
@@ -229,11 +230,156 @@ def capsule_on_box(own, a, b, key, capsule, box):
             on_box(own, a, b, key + k, box, center[0] + s * dx, center[1] + s * dy, center[2] + s * dz, r)
 
 
+@inlined
+def half_width(own, s, k):
+    """Half the extent of a box along its axis k; nothing across the plane of planar systems."""
+    return 0.0 if own.planar == 1 and k == 2 else mat(own.shape_size, own.n_shapes, 3)[s, k]
+
+
+@device
+def reach_along(own, s, x, y, z):
+    """How far a box reaches from its centre in a direction."""
+    total = 0.0
+    for k in range(3):
+        a0, a1, a2 = axis_of_box(own, s, k)
+        total += half_width(own, s, k) * abs(a0 * x + a1 * y + a2 * z)
+    return total
+
+
+@device
+def least_overlap(own, s, t):
+    """Of two boxes: the least overlap along axes of the first, that axis, and its sense towards the second."""
+    center = mat(own.center, own.n_shapes, 3)
+    x, y, z = center[t, 0] - center[s, 0], center[t, 1] - center[s, 1], center[t, 2] - center[s, 2]
+    least, axis, sense = np.inf, 0, 1.0
+    for k in range(3 - own.planar):
+        a0, a1, a2 = axis_of_box(own, s, k)
+        at = a0 * x + a1 * y + a2 * z
+        overlap = half_width(own, s, k) + reach_along(own, t, a0, a1, a2) - abs(at)
+        if overlap < least:
+            least, axis, sense = overlap, k, 1.0 if at >= 0.0 else -1.0
+    return least, axis, sense
+
+
+@device
+def set_facing(own, t, n0, n1, n2):
+    """Corners of the face of box t that looks most against the direction n, into `polygon`. Returns their number."""
+    points, center = mat(own.polygon, MOST_POINTS, 3), mat(own.center, own.n_shapes, 3)[t]
+    best, face, sense = -1.0, 0, 1.0
+    for k in range(3 - own.planar):
+        a0, a1, a2 = axis_of_box(own, t, k)
+        at = a0 * n0 + a1 * n1 + a2 * n2
+        if abs(at) > best:
+            best, face, sense = abs(at), k, -1.0 if at >= 0.0 else 1.0
+    f0, f1, f2 = axis_of_box(own, t, face)
+    u0, u1, u2 = axis_of_box(own, t, (face + 1) % 3)
+    w0, w1, w2 = axis_of_box(own, t, (face + 2) % 3)
+    f, u, w = sense * half_width(own, t, face), half_width(own, t, (face + 1) % 3), half_width(own, t, (face + 2) % 3)
+    for c in range(4):
+        a = u if c == 0 or c == 3 else -u
+        b = w if c < 2 else -w
+        points[c, 0] = center[0] + f * f0 + a * u0 + b * w0
+        points[c, 1] = center[1] + f * f1 + a * u1 + b * w1
+        points[c, 2] = center[2] + f * f2 + a * u2 + b * w2
+    return 4
+
+
+@device
+def cut(own, count, x, y, z, limit):
+    """Cut `polygon` by the half-space of points with (x, y, z)·r ≤ limit. Returns the number of its points."""
+    points, out, kept = mat(own.polygon, MOST_POINTS, 3), mat(own.clipped, MOST_POINTS, 3), 0
+    for i in range(count):
+        j = (i + 1) % count
+        here = x * points[i, 0] + y * points[i, 1] + z * points[i, 2] - limit
+        there = x * points[j, 0] + y * points[j, 1] + z * points[j, 2] - limit
+        if here <= 0.0 and kept < MOST_POINTS:
+            for k in range(3):
+                out[kept, k] = points[i, k]
+            kept += 1
+        if (here < 0.0 < there or there < 0.0 < here) and kept < MOST_POINTS:
+            part = here / (here - there)
+            for k in range(3):
+                out[kept, k] = points[i, k] + part * (points[j, k] - points[i, k])
+            kept += 1
+    for i in range(kept):
+        for k in range(3):
+            points[i, k] = out[i, k]
+    return kept
+
+
+@device
+def face_to_face(own, s, axis, sense, t, swapped, key):
+    """Contacts of a face of box s with box t. `swapped`: t is the first of the pair."""
+    m = own.n_shapes
+    body, center, points = ivec(own.shape_body, m), mat(own.center, m, 3)[s], mat(own.polygon, MOST_POINTS, 3)
+    n0, n1, n2 = axis_of_box(own, s, axis)
+    n0, n1, n2 = sense * n0, sense * n1, sense * n2
+    count = set_facing(own, t, n0, n1, n2)
+    for turn in range(1, 3):
+        k = (axis + turn) % 3
+        if own.planar == 1 and k == 2:
+            continue
+        a0, a1, a2 = axis_of_box(own, s, k)
+        at, half = a0 * center[0] + a1 * center[1] + a2 * center[2], half_width(own, s, k)
+        # a little more, so that faces of the same size keep all their corners
+        half += 1e-9 * half
+        count = cut(own, count, a0, a1, a2, at + half)
+        count = cut(own, count, -a0, -a1, -a2, half - at)
+    height = n0 * center[0] + n1 * center[1] + n2 * center[2] + half_width(own, s, axis)
+    small = 1e-12 * (vec(own.shape_bound, m)[s] + vec(own.shape_bound, m)[t])
+    for i in range(count):
+        x, y, z = points[i, 0], points[i, 1], points[i, 2]
+        again = False
+        for j in range(i):
+            again = again or abs(x - points[j, 0]) + abs(y - points[j, 1]) + abs(z - points[j, 2]) <= small
+        if again:
+            continue
+        gap = n0 * x + n1 * y + n2 * z - height
+        x, y, z = x - 0.5 * gap * n0, y - 0.5 * gap * n1, z - 0.5 * gap * n2
+        if swapped:
+            add_contact(own, body[t], body[s], key + i, -n0, -n1, -n2, x, y, z, gap)
+        else:
+            add_contact(own, body[s], body[t], key + i, n0, n1, n2, x, y, z, gap)
+
+
+@device
+def between_boxes(own, s, t, key):
+    """Two boxes, by the face that is penetrated least; of equal ones that of the first."""
+    first, axis, sense = least_overlap(own, s, t)
+    if first < 0.0:
+        return
+    second, other_axis, other_sense = least_overlap(own, t, s)
+    if second < 0.0:
+        return
+    if second < first * (1.0 - 1e-6):
+        face_to_face(own, t, other_axis, other_sense, s, True, key)
+    else:
+        face_to_face(own, s, axis, sense, t, False, key)
+
+
+@device
+def box_on_plane(own, s, plane, key):
+    """Corners of a box on a half-space."""
+    m = own.n_shapes
+    body, center = ivec(own.shape_body, m)[s], mat(own.center, m, 3)[s]
+    normal, point = mat(own.plane_normal, own.n_planes, 3)[plane], mat(own.plane_point, own.n_planes, 3)[plane]
+    n0, n1, n2 = normal[0], normal[1], normal[2]
+    for c in range(8 if own.planar == 0 else 4):
+        x, y, z = center[0], center[1], center[2]
+        for k in range(3):
+            a0, a1, a2 = axis_of_box(own, s, k)
+            half = half_width(own, s, k) * (1.0 if (c >> k) & 1 == 1 else -1.0)
+            x, y, z = x + half * a0, y + half * a1, z + half * a2
+        gap = n0 * (x - point[0]) + n1 * (y - point[1]) + n2 * (z - point[2])
+        at = 0.5 * gap
+        add_contact(own, -1, body, key + c, n0, n1, n2, x - at * n0, y - at * n1, z - at * n2, gap)
+
+
 @device
 def on_planes(own, s):
     """A shape on the half-spaces of the ground."""
     kind, body = ivec(own.shape_kind, own.n_shapes)[s], ivec(own.shape_body, own.n_shapes)[s]
-    if kind == BOX or body < 0:
+    if body < 0:
         return
     center, r = mat(own.center, own.n_shapes, 3)[s], mat(own.shape_size, own.n_shapes, 3)[s, 0]
     normals, points = mat(own.plane_normal, own.n_planes, 3), mat(own.plane_point, own.n_planes, 3)
@@ -245,7 +391,10 @@ def on_planes(own, s):
         if height > bound:
             continue
         key = ((own.n_shapes + k) * (own.n_shapes + own.n_planes) + s) * FEATURES
-        if kind != CAPSULE:
+        if kind == BOX:
+            box_on_plane(own, s, k, key)
+            continue
+        if kind == SPHERE:
             at, gap = 0.5 * (height + r), height - r
             add_contact(
                 own, -1, body, key, n0, n1, n2, center[0] - at * n0, center[1] - at * n1, center[2] - at * n2, gap
@@ -284,7 +433,9 @@ def touch(own, s, t):
         )  # fmt: skip
     elif kind[s] == CAPSULE and kind[t] == BOX:
         capsule_on_box(own, a, b, key, s, t)
-    elif kind[t] == BOX:  # a ball, or a corner of another box
+    elif kind[s] == BOX:
+        between_boxes(own, s, t, key)
+    else:
         on_box(own, a, b, key, t, x, y, z, r)
 
 
@@ -297,6 +448,3 @@ def find_contacts(own):
         on_planes(own, s)
     for k in range(own.n_pairs):
         touch(own, pairs[k, 0], pairs[k, 1])
-
-
-__all__ = ["CORNER", "find_contacts", "keep_impulses"]

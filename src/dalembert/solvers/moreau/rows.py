@@ -127,6 +127,11 @@ def iterate(state):
     A, q, p = mat(state.A, R, R), vec(state.q, R), vec(state.impulse, R)
     active, first = ivec(state.active, state.n_contacts), ivec(state.first_row, state.n_contacts + 1)
     friction = vec(state.friction, state.n_contacts)
+    scale, k = 0.0, 0  # the energy that stops all contacts that approach, one by one
+    for a in range(state.n_active):
+        if A[k, k] > 0.0:
+            scale += min(q[k], 0.0) ** 2 / A[k, k]
+        k += first[active[a] + 1] - first[active[a]]
     for _turn in range(state.iterations):
         change, size, k = 0.0, 0.0, 0
         for a in range(state.n_active):
@@ -141,7 +146,7 @@ def iterate(state):
                 p[k + i] = value
             k += d
         count[ITERATIONS] += 1
-        if change <= state.tolerance * state.tolerance * size:
+        if change <= state.tolerance * state.tolerance * max(size, scale):
             return
     state.unsolved += 1
 

@@ -11,7 +11,8 @@ takes as many equations as unknowns, `projected.py` and `partitioned.py` more.
     solve_stages(la, R, D)             three columns: σ = γ/h, and real and imaginary part of σ = (α + iβ)/h
     solve_real(la, R, out)             one vector, σ = γ/h
     correct(la, F, out) -> bool        correction of constraints alone at an accepted point; False if there is none
-    shorten(la, x)                     make multipliers in x the smallest where the Jacobian in la.nonzeros belongs to
+    settle(la, F, x)                   solve for the smallest multipliers where F and the Jacobian in la.nonzeros belong
+                                       to; says whether the decomposed one was good enough (`redundant.py`)
 
 Step control follows Hairer and Wanner [1]_, with the predictive controller of Gustafsson.
 
@@ -23,7 +24,7 @@ References
 import numba as nb
 import numpy as np
 
-from dalembert.compile.kernel import call2, call3, device, kernel
+from dalembert.compile.kernel import call3, device, kernel
 from dalembert.compile.memory import ivec, mat, reference, vec
 from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.buffer import buffer_type
@@ -34,11 +35,11 @@ from dalembert.solvers.radau.control import after_failure, choose_next_step, con
 from dalembert.solvers.radau.error_estimate import estimate_error
 from dalembert.solvers.radau.newton import (
     choose_matrix_point,
-    evaluate_jacobian,
     new_factors,
     new_jacobian,
     newton,
 )
+from dalembert.solvers.radau.redundant import settle_multipliers
 from dalembert.solvers.radau.stages import predict_stages, set_polynomial, set_stage
 from dalembert.solvers.radau.state import N_COEFFICIENTS, STATE, algebra_at, set_scale
 from dalembert.solvers.records import i8
@@ -110,30 +111,6 @@ def correct_constraints(la, ports, state, control, fresh):
 
 
 @device
-def shorten_multipliers(la, ports, state):
-    """Of multipliers that redundant constraints leave undetermined keep the smallest, at all stages. Newton's method
-    changes them by the smallest increments, so what the prediction brings along would stay, and grow from step to step.
-
-    Leaves the Jacobian of the end of the step decomposed. Returns an outcome.
-    """
-    n, outcome = state.n, FINE
-    x, Z, stage = vec(state.x, n), mat(state.Z, n, 3), vec(state.stage, 2 * n)
-    state.jacobian_is_here = 0
-    for k in range(3):
-        t = set_stage(state, k)
-        if k < 2:
-            outcome = i8(evaluate_jacobian(la, ports, state, t))
-        else:
-            outcome = i8(new_jacobian(la, ports, state, t))
-        if outcome != FINE:
-            return outcome
-        call2(la.shorten, la.own, state.stage)
-        for i in range(n):
-            Z[i, k] = stage[i] - x[i]
-    return outcome
-
-
-@device
 def accept(state, buffer):
     """Advance to the end of the step and put it into the buffer."""
     n = state.n
@@ -198,9 +175,12 @@ def radau(algebra, ports, states, control, buffer, scan):
             outcome = new_jacobian(la, ports, state, set_stage(state, 2))
             fresh = 1
         corrected = False
-        if outcome == FINE and state.redundant == 1 and la.shorten != 0:
+        if outcome == FINE and state.redundant == 1 and la.settle != 0:
             correct_constraints(la, ports, state, control, fresh)  # redundant is what is so on the constraints
-            outcome = shorten_multipliers(la, ports, state)
+            outcome, allowed = settle_multipliers(la, ports, state)
+            h_new = np.sign(state.h) * min(abs(h_new), allowed)
+            if outcome == FINE:
+                correct_constraints(la, ports, state, control, 1)
             corrected = True
             if control.matrix_at == 0:
                 fresh = 1

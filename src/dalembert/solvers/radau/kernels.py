@@ -24,7 +24,7 @@ def compile_for(algebra: str) -> None:
 @functools.cache
 def addresses(algebra: ModuleType) -> dict[str, int]:
     """Of the kernels that `radau.core` asks for, by name, made of the functions of the module; 0 for one it lacks."""
-    return {"shorten": 0, **{name: address_of(compiled) for name, compiled in _kernels(algebra).items()}}
+    return {"settle": 0, **{name: address_of(compiled) for name, compiled in _kernels(algebra).items()}}
 
 
 @functools.cache
@@ -65,14 +65,13 @@ def _kernels(algebra: ModuleType) -> dict[str, Any]:
         decompose=decompose_kernel, prepare=prepare_kernel, solve_stages=solve_stages_kernel,
         solve_real=solve_real_kernel, correct=correct_kernel,
     )  # fmt: skip
-    if not hasattr(algebra, "shorten"):
+    if not hasattr(algebra, "settle"):
         return kernels
-    shorten = algebra.shorten
+    settle = algebra.settle
 
-    @named(i8(u8, u8), "shorten")
-    def shorten_kernel(la, x):
+    @named(i8(u8, u8, u8), "settle")
+    def settle_kernel(la, F, x):
         own = at(la)
-        shorten(own, vec(x, own.n))
-        return 0
+        return settle(own, vec(F, own.n_rows), vec(x, own.n))
 
-    return {**kernels, "shorten": shorten_kernel}
+    return {**kernels, "settle": settle_kernel}

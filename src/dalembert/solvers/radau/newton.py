@@ -71,6 +71,12 @@ def new_jacobian(la, ports, state, t):
     answer = evaluate_jacobian(la, ports, state, t)
     if answer != FINE:
         return answer
+    return decompose_jacobian(la, state)
+
+
+@device
+def decompose_jacobian(la, state):
+    """That in `la.nonzeros`. Returns FINE or RANK_LOST."""
     add(state, Count.FLOPS, ivec(la.cost, 4)[0])
     if call2(la.decompose, la.own, la.state) == 0:
         return Outcome.RANK_LOST

@@ -33,6 +33,7 @@ from dalembert.solvers.radau.constraints import (
     scatter,
     set_row_factor,
 )
+from dalembert.solvers.radau.entries import block_entries, first_rows
 from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 from dalembert.solvers.status import Count
 
@@ -76,33 +77,8 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
     blocks, n, m = compiled.system.blocks, compiled.system.n, len(compiled.system.equations)
     n_p, n_r, n_1, n_3 = len(blocks.V), len(blocks.free), len(blocks.F1), len(blocks.F3)
     N = n_p - n_3
-    rows, columns = compiled.jacobian_pattern
-    e_rows, e_columns = compiled.leading_pattern
-    first = {"dynamic": n_p, "F1": 2 * n_p + n_r, "F2": 2 * n_p + n_r + n_1, "F3": 2 * n_p + n_r + n_1 + n_3, "end": m}
-    in_Y = np.full(n, -1)
-    in_Y[blocks.Y] = np.arange(len(blocks.Y))
-
-    def entries(low: str, high: str, wanted: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """Nonzeros of ∂F/∂x in a range of rows and in the wanted columns, with local rows, and columns by `place`."""
-        where = np.flatnonzero((rows >= first[low]) & (rows < first[high]) & wanted[columns])
-        where = where[np.argsort(rows[where], kind="stable")]
-        return np.ascontiguousarray([where, rows[where] - first[low], place[columns[where]]], dtype=np.int64)
-
-    every = np.arange(n)
-    of_p, of_v = every < n_p, (every >= n_p) & (every < 2 * n_p)
-    of_r, of_Y = (every >= 2 * n_p) & (every < 2 * n_p + n_r), in_Y >= 0
-    of_mass = np.flatnonzero((e_rows >= n_p) & (e_rows < 2 * n_p))
-    mass = [of_mass + len(rows), e_rows[of_mass] - n_p, e_columns[of_mass] - n_p]
-    nonzeros = {
-        "a1": entries("F1", "F2", of_Y, in_Y),
-        "a3": entries("F3", "end", of_p, every),
-        "f1": entries("F1", "F2", ~of_Y, every),
-        "h": entries("F2", "F3", of_p, every),
-        "mass": np.ascontiguousarray(mass, dtype=np.int64),
-        "jv": entries("dynamic", "F1", of_v, every - n_p),
-        "jp": entries("dynamic", "F1", of_p, every),
-        "jr": entries("dynamic", "F1", of_r, every - 2 * n_p),
-    }
+    rows, e_rows = compiled.jacobian_pattern[0], compiled.leading_pattern[0]
+    first, nonzeros = first_rows(compiled), block_entries(compiled)
     counts = {f"n_{name}": found.shape[1] for name, found in nonzeros.items()}
     n_y = N + n_r
     larger = max(n_1, n_3)

@@ -14,7 +14,16 @@ import numpy as np
 from dalembert.compile.kernel import device
 from dalembert.compile.memory import Memory, imat, ivec, layout, mat, vec
 from dalembert.linalg.factors import lu
-from dalembert.linalg.factors.blocks import LU, QR, SVD, block_at, factor_householder, new_block, solve_block
+from dalembert.linalg.factors.blocks import (
+    LU,
+    QR,
+    SVD,
+    block_at,
+    factor_householder,
+    factor_singular_values,
+    new_block,
+    solve_block,
+)
 from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.radau.constraints import (
     ANNOUNCED,
@@ -32,9 +41,15 @@ from dalembert.solvers.radau.constraints import (
     scatter,
     set_row_factor,
 )
+from dalembert.solvers.radau.redundant import BLIND, SEEN, TURNED
 from dalembert.solvers.radau.selectors import ADAPTIVE, EVERY, IMAGE, choose_selectors, select
 from dalembert.solvers.radau.state import LINEAR_ALGEBRA
 from dalembert.solvers.status import Count
+
+#: combinations of redundant equations that see less than this part of one of them are too old
+ENOUGH = 0.7
+#: those that see more than this are as good as new: multipliers change with the motion, and not with the dependence
+NEARLY_ALL = 0.99999
 
 TRIPLETS = ("f4", "jd", "ed")
 ALGEBRA = layout(
@@ -56,6 +71,7 @@ ALGEBRA = layout(
         "part3", "rd3",  # the same for three columns
         "EI", "gram", "gram_pivots", "rhs4",  # projection onto invariants: their derivatives along X
         "spare",  # a block like the last one of the chain, for points other than that of the Jacobian
+        "insight",  # another: how much the combinations of equations in the one see of those in the other
     ],
     reals=[
         "threshold", "row_factor", "gamma", "alpha", "beta",
@@ -103,6 +119,7 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
     n_f = most if redundant else max(0, most - sum(len(each.rows) for each in wide))
     last = blocks.constraints[-1]
     spare = new_block(len(last.rows), len(last.unknowns)) if redundant else new_block(0, 0)
+    insight = new_block(len(last.rows), len(last.rows)) if redundant else new_block(0, 0)
     directing = [each for each in blocks.constraints if each.directs]
     n_part = max(1, *(len(each.unknowns) for each in blocks.constraints))
     is_multiplier = np.isin(blocks.free, blocks.multipliers)
@@ -125,7 +142,7 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             nonzeros=np.zeros(len(rows) + len(e_rows)), n_nonzeros=len(rows) + len(e_rows),
             G=np.zeros((len(directing[0].rows), len(directing[0].unknowns)) if directing else (0, 0)),
             X=np.zeros((n, most)), EX=np.zeros((n_d, most)), JX=np.zeros((n_d, most)), S=np.zeros((most, n_d)),
-            many=np.zeros((max(n, m), most)), part_many=np.zeros((n, most)), spare=spare,
+            many=np.zeros((max(n, m), most)), part_many=np.zeros((n, most)), spare=spare, insight=insight,
             SEX=square(), SJX=square(), real=square(), real_pivots=np.zeros(most, np.int64),
             cr=square(), ci=square(), complex_pivots=np.zeros(most, np.int64),
             real_block=new_block(n_f, n_f), complex_block=new_block(2 * n_f, 2 * n_f),
@@ -372,17 +389,54 @@ def correct(la, F, out):
 
 
 @device
-def shorten(la, x):
-    """Take from the unknowns of the last block in x what changes none of its equations where la.nonzeros belongs to:
-    of all multipliers that give the same constraint forces the smallest are left. How many directions there are is
-    known from the decomposition; a point that is not exactly on the constraints may hide it."""
+def settle(la, F, x):
+    """Solve the last block for its unknowns in x, where F and la.nonzeros belong to. Of all multipliers that give the
+    same constraint forces the smallest are left. How many directions there are is known from the decomposition; a point
+    that is not exactly on the constraints may hide it.
+
+    Returns BLIND, and leaves x as it is, where the decomposed Jacobian is too old for Newton's method: it could not see
+    what an equation says here. Otherwise SEEN or TURNED."""
     own, block = last_of(la), block_at(la.spare)
+    seen, here = vec(block_at(own.block).seen, own.n_rows), vec(block.seen, own.n_rows)
+    for i in range(own.n_rows):
+        here[i] = seen[i]
     scatter(la, own.a, own.n_a, block)
     factor_constraint(la, block)
+    part_seen = seen_part(block_at(own.block), block, block_at(la.insight), own.rank)
+    if part_seen < ENOUGH:
+        return BLIND
     V, unknowns = mat(block.V, own.n_unknowns, own.n_unknowns), ivec(own.unknowns, own.n_unknowns)
-    for k in range(own.rank, own.n_unknowns):
+    rhs, rows, part = vec(own.rhs, own.n_rows), ivec(own.rows, own.n_rows), vec(la.part, la.n_part)
+    for i in range(own.n_rows):
+        rhs[i] = -F[rows[i]]
+    block.rank = min(own.rank, block.rank)
+    solve_block(block, SVD, rhs, part)
+    for j in range(own.n_unknowns):
+        x[unknowns[j]] += part[j]
+    for k in range(block.rank, own.n_unknowns):
         along = 0.0
         for j in range(own.n_unknowns):
             along += V[k, j] * x[unknowns[j]]
         for j in range(own.n_unknowns):
             x[unknowns[j]] -= along * V[k, j]
+    return SEEN if part_seen > NEARLY_ALL else TURNED
+
+
+@device
+def seen_part(used, here, insight, rank):
+    """Redundant equations are combined by left singular vectors, as many as there are independent ones. Returns what
+    part the combinations `used` see at least of the equations `here`: 1 if those are the same, 0 if there is one that
+    they are blind to."""
+    n = used.rows
+    U, W, K = mat(used.Q, n, n), mat(here.Q, n, n), mat(insight.A, n, n)
+    old, new = vec(used.scale, n), vec(here.scale, n)
+    for i in range(n):
+        for j in range(n):
+            total = 1.0 if i == j else 0.0
+            if i < rank and j < rank:
+                total = 0.0
+                for k in range(n):
+                    total += U[k, i] * old[k] / new[k] * W[k, j]
+            K[i, j] = total
+    factor_singular_values(insight, 0.0)
+    return vec(insight.values, n)[n - 1]

@@ -86,7 +86,8 @@ class ProjectedStepper(RadauStepper):
         scale = np.abs(block).max(axis=1, initial=0)
         scale[scale == 0] = 1
         S = np.linalg.svd(block / scale[:, None], compute_uv=False)
-        rank = int(self.algebra.rank3) if int(self.algebra.rank3) > 0 else len(S)
+        rank3 = int(self._with_pivots().rank3)
+        rank = rank3 if rank3 > 0 else len(S)
         return float(S[rank - 1]) if len(S) else 1.0
 
     def explain(self, status: int) -> Exception:
@@ -97,7 +98,7 @@ class ProjectedStepper(RadauStepper):
                 "level cannot be evaluated with M⁻¹. If it is positive definite for the velocities that constraints "
                 "allow, Geoms(accelerations='unknown') does without; so do Radau5 and the half-explicit methods."
             )
-        near = status == Status.RANK_DEFICIENT and int(self.algebra.trouble) == constraints.NEAR
+        near = status == Status.RANK_DEFICIENT and int(self._with_pivots().trouble) == constraints.NEAR
         if near or status in (*NO_STEP, Status.SINGULAR):
             names = self._dependent_rows(NEARLY_DEPENDENT) or ("some constraints" if near else "")
             if names:
@@ -107,7 +108,7 @@ class ProjectedStepper(RadauStepper):
                 )
         if status != Status.RANK_DEFICIENT:
             return super().explain(status)
-        la = self.algebra
+        la = self._with_pivots()
         trouble = int(la.trouble)
         names = self._dependent_rows(max(float(la.threshold), 1e-9)) or "some constraints"
         if trouble == constraints.CHANGED:

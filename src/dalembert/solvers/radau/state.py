@@ -51,9 +51,9 @@ state_at = member(STATE)
 
 #: the fields with which the record of every linear algebra begins; cost: floating-point operations of decompose,
 #: prepare, one Newton iteration, one error estimate; own and state: addresses of the record itself and of `STATE`;
-#: shorten is 0 where constraints may not be redundant
+#: settle is 0 where constraints may not be redundant
 LINEAR_ALGEBRA = (
-    "decompose", "prepare", "solve_stages", "solve_real", "correct", "shorten", "nonzeros", "cost", "own", "state",
+    "decompose", "prepare", "solve_stages", "solve_real", "correct", "settle", "nonzeros", "cost", "own", "state",
 )  # fmt: skip
 algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
 
