@@ -18,6 +18,8 @@ from dalembert.contact.space import ContactSpace, Vectors
 HEIGHT = 1e-11
 #: of the time, and of the interval: rebounds that are shorter
 SHORT = 1e-9
+#: and so many times how far gaps are below zero
+DEPTHS = 4.0
 #: impacts of a series that are listed
 MOST = 10_000
 
@@ -63,10 +65,12 @@ def bounces_to_rest(
     time: float,
     length: float,
     slowest: float,
+    depth: Mapping[int, float],
 ) -> Series | None:
     """The contact among those that rebound which comes to rest now, or None.
 
-    `time`, `length` and `slowest` are what short times, low heights and small speeds are compared with.
+    `time`, `length` and `slowest` are what short times, low heights and small speeds are compared with; `depth` is how
+    far below zero gaps may be unnoticed: rebounds that do not lead far out of there would not be seen to end.
     """
     falling = [i for i in rebounds if restitution[i] < 1]
     if not falling:
@@ -76,7 +80,7 @@ def bounces_to_rest(
         if not acceleration > 0:
             continue
         series = Series(i, speed, float(acceleration), float(restitution[i]))
-        low = speed**2 / (2 * acceleration) <= HEIGHT * length
+        low = speed**2 / (2 * acceleration) <= max(HEIGHT * length, DEPTHS * depth[i])
         if low or series.flight <= SHORT * time or speed <= slowest:
             return series
     return None

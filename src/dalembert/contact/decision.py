@@ -18,6 +18,8 @@ from dalembert.model.contacts import CLOSED, OPEN, SLIDING
 
 #: of the largest forces and accelerations there are: what is less counts as zero
 TIE = 1e-10
+#: of what forces are made of: TIE times this is rounding
+OF_TERMS = 1e-3
 #: a row depends on others if less than this of it is left beside them
 DEPENDENT = 1e-9
 #: a force is on the border of its cone if less than this is missing
@@ -75,6 +77,9 @@ def decide(
     starts = np.cumsum(dims) - dims
     diagonal = np.abs(np.diag(A))
     force = max(np.abs(answer.lam).max(), (np.abs(b) / np.where(diagonal > 0, diagonal, np.inf)).max())
+    own = np.abs(np.diag(found.A))
+    rounding = (found.terms / np.where(own > 0, own, np.inf)).max()
+    force = max(force, OF_TERMS * rounding)  # forces that all but cancel leave nothing that could be told from zero
     speed = np.abs(b).max() + (np.abs(A) @ np.abs(answer.lam)).max()
     decision.scale = float(force)
     forces: dict[int, np.ndarray] = {}

@@ -17,7 +17,7 @@ from dalembert.contact.decision import Decision, decide, mode_values
 from dalembert.contact.edges import Edges
 from dalembert.contact.events import Change, ContactEvent, contact_events
 from dalembert.contact.laws import resolve
-from dalembert.contact.space import contact_space, named, sliding
+from dalembert.contact.space import Vectors, contact_space, named, sliding
 from dalembert.errors import ContactError, PenetratingStart
 from dalembert.model import EquationsOfMotion
 from dalembert.model.contacts import CLOSED, OPEN, SLACKS, SLIDING
@@ -27,6 +27,10 @@ from dalembert.solvers.method import Tolerances
 
 #: of the absolute tolerance, and of the largest values: slack of gaps and speeds
 OF_TOLERANCE, OF_VALUES = 1e-2, 1e-13
+#: of this slack: gaps of open contacts that are below it are no accident of rounding
+MOST_SLACK = 1e3
+#: an impact with a restitution that is less by this has not made use of all of it
+UNUSED = 1e-6
 #: of the largest force
 OF_FORCE = 1e-10
 #: responses at practically the same time that mean that contacts get nowhere
@@ -160,8 +164,9 @@ class Contacts:
                 rebounds = self._on_these_pieces(t, vectors, theta, rebounds, scales)
             new, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales, at_edge)
             series = bounces_to_rest(
-                space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self.restitution,
+                space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self._restitutions(impacts),
                 max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), scales.speed,
+                {i: max(scales.gap, -float(gaps[i])) for i in rebounds},
             )  # fmt: skip
             if series is None and at_edge and decision.modes:
                 turned = self._pushed(new, decision, scales)
@@ -295,6 +300,23 @@ class Contacts:
                 impacts.append(Impact(t, space.contacts[i].name, *rows, vectors["v"].copy(), v.copy()))
         return {**vectors, "v": v}, impacts
 
+    def _backwards(self, t: float, vectors: Vectors, theta: np.ndarray, decision: Decision) -> float:
+        """The largest speed of a contact in the plane against the direction in which it begins to slide: noise."""
+        velocities = sliding(self.space, t, vectors, theta)
+        against = (-float(velocities[i] @ d) for i, d in decision.slips.items() if self.space.contacts[i].dim == 2)
+        return max(against, default=0.0) if decision.slips else 0.0
+
+    def _restitutions(self, impacts: Sequence[Impact]) -> np.ndarray:
+        """Of each contact, what an impact has left of it: with friction less, where else energy would be created."""
+        numbers = {contact.name: contact.number for contact in self.space.contacts}
+        used = self.restitution.copy()
+        for hit in impacts:
+            i = numbers[hit.contact]
+            found = -hit.after[0] / hit.before[0] if hit.before[0] < 0 else 1.0
+            if found < used[i] - UNUSED:  # what rounding makes of it does not count
+                used[i] = max(found, 0.0)
+        return used
+
     def _rebounds(self, impacts: Sequence[Impact], resting: Collection[int], scales: Scales) -> dict[int, float]:
         """Contacts that leave after an impact, and their speeds."""
         numbers = {contact.name: contact.number for contact in self.space.contacts}
@@ -342,7 +364,7 @@ class Contacts:
             speed = np.linalg.norm(velocity)
             # in space the event may be that its direction has turned, at any speed
             stops = i in happened.stopping and space.contacts[i].dim == 2
-            if i in stays and self.friction[i] > 0 and speed > scales.noise and not stops:
+            if i in stays and speed > scales.noise and not stops:
                 slides[i] = velocity / speed
         trial = Decision(modes={i: SLIDING if i in slides else CLOSED for i in stays}, slips=slides)
         trial_discrete = self._with(state.discrete, mode_values(space, trial, scales.speed))
@@ -355,7 +377,12 @@ class Contacts:
         if self.complementary:  # every closed contact has a row of its own
             values |= {name: 0.0 for contact in space.contacts for name in (contact.implied, contact.load)}
         load = max(OF_FORCE * decision.scale, np.finfo(float).tiny)
-        values |= dict(zip(SLACKS, (scales.gap, load, scales.speed), strict=True))
+        # an open contact that is a little below zero, and not fast enough to come out, must have its event, too
+        gaps = space.gaps(t, vectors, theta)
+        depth = max((-gaps[i] for i in range(len(gaps)) if i not in decision.modes), default=0.0)
+        slack = scales.gap + (depth if 1.5 < depth / scales.gap < MOST_SLACK else 0.0)
+        backwards = self._backwards(t, vectors, theta, decision)
+        values |= dict(zip(SLACKS, (slack, load, scales.speed + backwards), strict=True))
         names = (*model.names("lam"), *model.names("mu"))
         active = model.bilateral | {names[row] for row in decision.rows}
         active |= {space.contacts[i].implied for i in decision.implied}

@@ -47,6 +47,7 @@ class Accelerations:
 
     A: np.ndarray
     b: np.ndarray
+    terms: np.ndarray  # sums of the moduli of what b is made of
 
 
 class ContactSpace:
@@ -122,7 +123,8 @@ class ContactSpace:
         K, B, C = J[np.ix_(inside, inside)], J[np.ix_(inside, first + rows)], J[np.ix_(first + rows, inside)]
         found = _solved(K, np.column_stack([-residual[inside], -B]), t)
         z, answer = found[:, 0], found[:, 1:]
-        return Accelerations(-(C @ answer), -(residual[first + rows] + C @ z))
+        terms = np.abs(residual[first + rows]) + np.abs(answer).T @ np.abs(residual[inside])
+        return Accelerations(-(C @ answer), -(residual[first + rows] + C @ z), terms)
 
     def motion(self, t: float, vectors: Vectors, theta: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """v' with the given rows of contacts in force; θ has the forces of others."""

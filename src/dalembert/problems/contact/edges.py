@@ -26,8 +26,8 @@ def ball_over_edge(
 
     Parameters
     ----------
-    surface : "two" contacts, z ≥ 0 and z ≥ x |x|, of which one is closed on each side; or "one" whose gap is z for
-        x < 0 and z - x² for x > 0.
+    surface : "two" contacts, z ≥ 0 and z ≥ max(x, 0)², which are both closed as far as the edge; or "one" whose gap is
+        z for x < 0 and z - x² for x > 0.
     speed, start : of the ball at the start, and its distance from the edge.
     m, g, t_end : mass, gravity, end time. There is a reference while the ball is on flat ground.
     """
@@ -42,7 +42,7 @@ def ball_over_edge(
         force=lambda s: [0, -s.m * s.g],
         unilateral=(lambda s: [s.z - np.where(s.x > 0, s.x**2, 0.0)])
         if one
-        else (lambda s: [s.z, s.z - np.where(s.x > 0, s.x**2, -(s.x**2))]),
+        else (lambda s: [s.z, s.z - np.maximum(s.x, 0.0) ** 2]),
         contacts=["surface"] if one else ["ground", "parabola"],
         outputs={"energy": lambda s: s.m * ((s.x_dot**2 + s.z_dot**2) / 2 + s.g * s.z)},
     )
@@ -54,7 +54,7 @@ def ball_over_edge(
             t=t_end,
             p=[x, 0.0],
             v=[v, 0.0],
-            lam=[m * g] if one else [m * g, 0.0],
+            lam=[m * g] if one else None,  # two of them share it in any way
             source="exact: elliptic integral",
             accuracy=1e-14,
         )
