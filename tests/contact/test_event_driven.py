@@ -404,3 +404,20 @@ def test_undefined_normal_is_named():
     )
     with pytest.raises(ContactError, match="'pole' is not finite"):
         da.simulate(model, (0, 1), p0=[0, 0.0])
+
+
+def test_rebounds_of_several_corners_accumulate_together():
+    """A box in space falls on its corners, rocks ever faster over all of them, and lies flat."""
+    mb = da.Multibody(gravity=(0, 0, -G))
+    mb.ground.shape = da.Plane(normal=(0, 0, 1))
+    body = mb.body(
+        "box", mass=1.0, inertia=(0.02, 0.03, 0.04), shape=da.Box((0.6, 0.4, 0.3)), position=(0, 0, 0.5),
+        orientation=(0.3, 0.2, 0.1),
+    )  # fmt: skip
+    corners = mb.contact("floor", body, mb.ground, restitution=0.3, friction=0.4)
+    sol = da.simulate(mb.equations(), (0, 2))
+    assert sol["box.position"][-1, 2] == pytest.approx(0.15, abs=1e-7)
+    assert np.abs(sol.v[-1]).max() < 1e-9
+    assert min(sol[f"{name}.gap"].min() for name in corners) > -1e-7
+    energy = sol["energy.total"]
+    assert (np.diff(energy) < 1e-6 * energy.max()).all()

@@ -35,6 +35,8 @@ UNUSED = 1e-6
 OF_FORCE = 1e-10
 #: responses at practically the same time that mean that contacts get nowhere
 AT_ONCE, INSTANT = 200, 1e-13
+#: so many impacts of several contacts in this part of the interval may accumulate together
+CROWD, CROWDED = 40, 0.02
 #: impacts at an edge by turns on its two sides
 MOST_FACES = 100
 
@@ -86,6 +88,8 @@ class Contacts:
         self.impacts: list[Impact] = []
         self.rests: list[Rest] = []
         self._recent: deque[float] = deque(maxlen=AT_ONCE)
+        self._hits: deque[tuple[float, str]] = deque(maxlen=CROWD)
+        self._fastest = 0.0  # of all impacts
 
     # -- the start -------------------------------------------------------------------------------------------------
 
@@ -152,6 +156,8 @@ class Contacts:
         before, resting = vectors, set()
         vectors, impacts = self._impact(t, before, theta, closed, modes, scales, resting)
         self.impacts += impacts
+        self._hits.extend((impact.t, impact.contact) for impact in impacts)
+        self._fastest = max([self._fastest, *(-float(impact.before[0]) for impact in impacts)])
         if at_edge and impacts:
             state, before, vectors, impacts = self._between_faces(
                 state, vectors, impacts, closed, modes, happened, scales
@@ -165,7 +171,7 @@ class Contacts:
             new, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales, at_edge)
             series = bounces_to_rest(
                 space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self._restitutions(impacts),
-                max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), scales.speed,
+                max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), self._slowest(scales),
                 {i: max(scales.gap, -float(gaps[i])) for i in rebounds},
             )  # fmt: skip
             if series is None and at_edge and decision.modes:
@@ -316,6 +322,16 @@ class Contacts:
             if found < used[i] - UNUSED:  # what rounding makes of it does not count
                 used[i] = max(found, 0.0)
         return used
+
+    def _slowest(self, scales: Scales) -> float:
+        """Rebounds that are slower come to rest. Where contacts accumulate together (a box that rocks on its corners)
+        no series tells when, and what the tolerances do not tell from zero is no rebound."""
+        if len(self._hits) < CROWD or len({name for _, name in self._hits}) < 2:
+            return scales.speed
+        if self._hits[-1][0] - self._hits[0][0] > CROWDED * abs(self.t1 - self.t0):
+            return scales.speed
+        rtol, atol = self.tolerances.tightest
+        return max(scales.speed, 10 * (atol + rtol * self._fastest))
 
     def _rebounds(self, impacts: Sequence[Impact], resting: Collection[int], scales: Scales) -> dict[int, float]:
         """Contacts that leave after an impact, and their speeds."""
