@@ -167,3 +167,35 @@ def test_a_disc_rolls_down_into_a_valley_of_segments():
     assert min(sol[f"{name}.gap"].min() for name in names) > -1e-7
     assert 0.2 < sol["disc.position"][-1][0] < 2
     assert (np.diff(sol["energy.total"]) < 1e-6).all()
+
+
+def test_balls_that_fall_on_each_other_begin_to_slide_in_any_direction():
+    """What is left of their velocities, by rounding, may be against the direction in which they begin to slide."""
+    mb = da.Multibody()
+    mb.ground.shape = da.Plane()
+    balls = [
+        mb.body(f"b{i}", 1.0, 0.4 * 0.04, shape=da.Sphere(0.2), position=(0.05 * i, 0.03 * i * i, 0.25 + 0.45 * i))
+        for i in range(3)
+    ]
+    for ball in balls:
+        mb.contact(f"f_{ball.name}", ball, mb.ground, friction=0.3, restitution=0.5)
+    for i, k in ((1, 0), (2, 0), (2, 1)):
+        mb.contact(f"c{k}{i}", balls[i], balls[k], friction=0.3, restitution=0.5)
+    sol = da.simulate(mb.equations(), (0, 0.6), rtol=1e-7, atol=1e-7)
+    assert sol.t[-1] == 0.6
+    assert min(sol[f"{pair.name}.gap"].min() for pair in mb.contacts) > -1e-7
+    assert (np.diff(sol["energy.total"]) < 1e-6).all()
+
+
+def test_what_collide_was_told_becomes_contacts():
+    mb = da.Multibody(planar=True)
+    balls = [mb.body(f"ball{k}", 1.0, 0.1, shape=da.Sphere(0.2), position=(0.05 * k, 0.5 + 0.5 * k)) for k in range(3)]
+    mb.collide(restitution=0.2, inside=((-1, 0), (1, 3)), ignore=[(balls[0], balls[2])])
+    names = mb.contacts_of_collide()
+    assert names[:2] == ("ball0_ball1", "ball1_ball2")
+    assert names[2:5] == ("ball0_ground.1", "ball0_ground.2", "ball0_ground.3")
+    assert mb.colliders is None
+    sol = da.simulate(mb.equations(), (0, 0.5), rtol=1e-7, atol=1e-7)
+    assert min(sol[f"{name}.gap"].min() for name in names) > -1e-7
+    with pytest.raises(da.ModelError, match="has not been called"):
+        mb.contacts_of_collide()

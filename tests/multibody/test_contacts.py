@@ -78,7 +78,7 @@ def test_rows_of_the_model_are_rates_of_gaps_and_velocities_along_tangents(build
     graph = model.graph
     rates = ca.mtimes(graph.functions["kinematics"].sx, graph.symbol["v"])
     move = ca.Function("move", [graph.symbol["p"], graph.symbol["v"]], [rates])
-    h, theta = 1e-6, model.theta(0.0)
+    h, theta, discrete = 1e-6, model.theta(0.0), graph.discrete_values
     p_dot = move(p0, v0).full().ravel()
 
     def at(name, p):
@@ -86,12 +86,9 @@ def test_rows_of_the_model_are_rates_of_gaps_and_velocities_along_tangents(build
 
     for contact in model.contacts:
         ahead, behind = (at(f"{contact.name}.gap", p0 + s * p_dot) for s in (h, -h))
-        row = ca.Function(
-            "row",
-            [graph.symbol["p"]],
-            [ca.jacobian(graph.functions["holonomic"].sx[contact.normal], graph.symbol["p"])],
-        )
-        assert -row(p0).full() @ p_dot == pytest.approx((ahead - behind) / (2 * h), abs=1e-7)
+        by = ca.jacobian(graph.functions["holonomic"].sx[contact.normal], graph.symbol["p"])
+        row = ca.Function("row", [graph.symbol["p"], graph.discrete_symbols], [by])
+        assert -row(p0, discrete).full() @ p_dot == pytest.approx((ahead - behind) / (2 * h), abs=1e-7)
         pair = mb.contacts[contact.number]
         point, normal = at(f"{contact.name}.point", p0), at(f"{contact.name}.direction", p0)
         gap = at(f"{contact.name}.gap", p0)
@@ -115,8 +112,10 @@ def test_rows_of_the_model_are_rates_of_gaps_and_velocities_along_tangents(build
         else:
             assert np.linalg.norm(sliding) == pytest.approx(np.linalg.norm(across), abs=1e-6)
         if contact.stick:
-            stick = ca.Function("stick", [graph.symbol["p"], graph.symbol["v"]], [graph.functions["nonholonomic"].sx])
-            assert -stick(p0, v0).full().ravel()[list(contact.stick)] == pytest.approx(sliding, abs=1e-12)
+            arguments = [graph.symbol["p"], graph.symbol["v"], graph.discrete_symbols]
+            stick = ca.Function("stick", arguments, [graph.functions["nonholonomic"].sx])
+            rates = -stick(p0, v0, discrete).full().ravel()[list(contact.stick)]
+            assert rates == pytest.approx(sliding, abs=1e-12)
 
 
 def test_contacts_are_no_constraints_of_the_joints():
@@ -220,6 +219,8 @@ def test_forces_are_those_that_models_have_by_themselves(build, coordinates):
     for _ in range(5):
         point = {kind: rng.uniform(0.1, 1, graph.size(kind)) for kind in kinds}
         discrete = rng.choice([-1.0, 0.0, 1.0, 2.0], len(graph.discrete))
+        held = {name for edge in model.edges for name in edge.names}  # pieces of gaps: as they are written
+        discrete[[name in held for name in graph.discrete]] = 0.0
         theta = model.theta(0.0, discrete)
         for contact in model.contacts:
             expected = {"normal": normal_force(model, contact)}
@@ -246,8 +247,8 @@ def test_the_force_of_a_contact_does_the_work_of_its_multipliers(coordinates):
     Z = graph.functions["kinematics"].sx
     power = -ca.dot(graph.symbol["lam"], ca.mtimes(ca.jtimes(g, graph.symbol["p"], ca.mtimes(Z, graph.symbol["v"])), 1))
     power -= ca.dot(graph.symbol["mu"], h)
-    symbols = [graph.symbol[kind] for kind in ("p", "v", "lam", "mu")]
-    expected = float(ca.Function("power", symbols, [power])(p0, v0, lam, mu))
+    symbols = [*(graph.symbol[kind] for kind in ("p", "v", "lam", "mu")), graph.discrete_symbols]
+    expected = float(ca.Function("power", symbols, [power])(p0, v0, lam, mu, graph.discrete_values))
     point, theta = {"p": p0, "v": v0, "lam": lam, "mu": mu}, model.theta(0.0)
 
     def at(name):

@@ -62,7 +62,8 @@ def contact_events(model: EquationsOfMotion, *, complementary: bool = False) -> 
                 Change.CLOSES: ca.if_else(ca.logic_or(mode == OPEN, implied), gap + slack, 1),
                 Change.OPENS: ca.if_else(held, normal + force_slack, 1),
             }
-            if complementary:
+            if complementary:  # forces that vanish are the method's own affair
+                del functions[Change.OPENS]
                 functions[Change.LEAVES] = ca.if_else(mode != OPEN, LOOSE * gap_slack - gap, 1)
         if contact.stick:
             grips = ca.vertcat(*(discrete[name] for name in contact.grips))

@@ -389,18 +389,28 @@ class Contacts:
         names = (*model.names("lam"), *model.names("mu"))
         active = model.bilateral | {names[row] for row in decision.rows}
         active |= {space.contacts[i].implied for i in decision.implied}
-        new = replace(state, vectors=self._held(t, vectors, theta, decision))
+        new = replace(state, vectors=self._held(t, vectors, theta, decision, slides))
         return new.changed(Transition(values=values, active=active), "contact"), decision
 
     def _held(
-        self, t: float, vectors: dict[str, np.ndarray], theta: np.ndarray, decision: Decision
+        self,
+        t: float,
+        vectors: dict[str, np.ndarray],
+        theta: np.ndarray,
+        decision: Decision,
+        sliding: Collection[int],
     ) -> dict[str, np.ndarray]:
-        """Velocities that satisfy what is in force; they do already, to the accuracy of a method."""
+        """Velocities that satisfy what is in force; they do already, to the accuracy of a method.
+
+        Contacts that begin to slide begin at rest: against their direction, be it by rounding, they would stop at once.
+        """
         which = list(decision.modes)
-        if not len(decision.rows):
+        begin = [self.space.rows[i][1:] for i in decision.slips if i not in sliding]
+        held = np.concatenate([decision.rows, *begin])
+        if not len(held):
             return vectors
         rates, all_rows = self.space.rates(t, vectors, theta, which), self.space.rows_of(which)
-        rows = np.flatnonzero(np.isin(all_rows, decision.rows))
+        rows = np.flatnonzero(np.isin(all_rows, held))
         impulse = np.linalg.lstsq(rates.A[np.ix_(rows, rows)], -rates.gamma[rows], rcond=None)[0]
         return {**vectors, "v": vectors["v"] + rates.drift + rates.answer[:, rows] @ impulse}
 

@@ -270,7 +270,8 @@ def with_edges(model: EquationsOfMotion, traced: Traced, given: Any, faults: lis
     graph = model.graph
     finder = EdgeFinder(ca.vertcat(graph.symbol["p"], graph.symbol.get("s", ca.SX(0, 1)), graph.time))
     pieces = [finder.pieces(gap, i) for i, gap in enumerate(ca.vertsplit(traced.gaps))]
-    sliding = [finder.pieces(part, i) if part.numel() else part for i, part in enumerate(traced.sliding)]
+    # directions along a surface may be chosen case by case: only where gaps have edges, they have some, too
+    sliding = [finder.pieces(part, i, known=True) if part.numel() else part for i, part in enumerate(traced.sliding)]
     if len(finder.edges) > MOST:
         finder, pieces, sliding = EdgeFinder(ca.SX(0, 1)), ca.vertsplit(traced.gaps), traced.sliding
     if given is not None:

@@ -18,6 +18,8 @@ import casadi as ca
 
 #: gaps with more edges are taken as they are
 MOST = 200
+#: to which expressions are compared
+DEPTH = 20
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class EdgeFinder:
         self._moving = moving  # what changes during a motion: conditions on anything else are no edges
         self._found: list[tuple[ca.SX, bool, set[int]]] = []  # function, whether it has levels, contacts
         self._given: set[int] = set()
+        self._frozen = False
         self.symbols: dict[str, ca.SX] = {}
 
     @property
@@ -73,8 +76,9 @@ class EdgeFinder:
         """Switching functions of the edges."""
         return ca.vertcat(*(function for function, _, _ in self._found))
 
-    def pieces(self, column: ca.SX, contact: int) -> ca.SX:
-        """The column with pieces; its edges are those of `contact`."""
+    def pieces(self, column: ca.SX, contact: int, *, known: bool = False) -> ca.SX:
+        """The column with pieces; its edges are those of `contact`. `known`: only such as have been found already."""
+        self._frozen = known
         symbols = ca.symvar(column)
         tape = ca.Function("gaps", symbols, [ca.densify(column)])
         register: dict[int, ca.SX] = {}
@@ -107,16 +111,23 @@ class EdgeFinder:
 
     def _side(self, function: ca.SX, levels: bool, contact: int) -> Side | None:
         """Who holds the side of a switching function; None if it does not change with the motion."""
-        if not ca.depends_on(function, self._moving):
+        if not ca.depends_on(function, self._moving) or (self._frozen and self._place(function, levels) is None):
             return None
         side, _, level = _names(self._add(function, levels, contact))
         return Side(self.symbols[side], self.symbols[level] if levels else None)
 
-    def _add(self, function: ca.SX, levels: bool, contact: int) -> int:
-        for k, (known, has_levels, contacts) in enumerate(self._found):
-            if levels == has_levels and ca.is_equal(known, function, 20):
-                contacts.add(contact)
+    def _place(self, function: ca.SX, levels: bool) -> int | None:
+        """The number of an edge that is known."""
+        for k, (known, has_levels, _) in enumerate(self._found):
+            if levels == has_levels and ca.is_equal(known, function, DEPTH):
                 return k
+        return None
+
+    def _add(self, function: ca.SX, levels: bool, contact: int) -> int:
+        place = self._place(function, levels)
+        if place is not None:
+            self._found[place][2].add(contact)
+            return place
         k = len(self._found)
         self._found.append((function, levels, {contact}))
         for name in _names(k)[: 3 if levels else 2]:

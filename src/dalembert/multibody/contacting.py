@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from dalembert.checks import shown
 from dalembert.errors import ModelError
 from dalembert.model import EquationsOfMotion
 from dalembert.model.vocabulary import OTHERS, VOCABULARY
-from dalembert.multibody.boundaries import Point
+from dalembert.multibody.boundaries import Plane, Point
 from dalembert.multibody.features import Feature
 from dalembert.multibody.pairing import contacts_between
 from dalembert.multibody.parts import Body, Frame, Joint
@@ -58,6 +59,9 @@ class Contacting:
     planar: bool
     contacts: list[Pair]
     brakes: list[Brake]
+    joints: list[Joint]
+    ground: Body
+    colliders: Any
     _names: dict[str, str]
 
     def contact(
@@ -125,6 +129,44 @@ class Contacting:
         self.contacts += [Pair(one, a, b, feature, e, mu) for one, feature in zip(names, features, strict=True)]
         self._names[name] = where
         return names
+
+    def contacts_of_collide(self) -> tuple[str, ...]:
+        """Turn what `collide` was told into contacts of every pair, for methods other than `MoreauJean`.
+
+        The contacts of two bodies are called "ball1_ball2", those with the ground "ball1_ground". There are as many as
+        pairs, each with a row of its own in the equations: for a few bodies.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> mb = da.Multibody(planar=True)
+        >>> balls = [mb.body(f"ball{k}", 1.0, 0.1, shape=da.Sphere(0.5), position=(0, 1.2 * k + 1)) for k in (0, 1)]
+        >>> mb.collide(friction=0.3, planes=[((0, 0), (0, 1))])
+        >>> mb.contacts_of_collide()
+        ('ball0_ball1', 'ball0_ground', 'ball1_ground')
+        """
+        told = self.colliders
+        if told is None:
+            raise ModelError("contacts_of_collide: collide(...) has not been called")
+        ground = list(told.fixed)
+        for walls in told.ground:
+            for point, axes in zip(walls.position, walls.rotation, strict=True):
+                if not (self.planar and abs(axes[2, 2]) > 0):  # walls across the plane touch nothing in it
+                    ground.append(Plane(axes[:, 2], position=point))
+        apart = {frozenset((a.number, b.number)) for a, b in told.ignore}
+        apart |= {frozenset((joint.first.body.number, joint.second.body.number)) for joint in self.joints}
+        pairs = [
+            (a, b, f"{a.name}_{b.name}")
+            for a, b in combinations(told.bodies, 2)
+            if frozenset((a.number, b.number)) not in apart
+        ]
+        if ground:
+            pairs += [(body, (self.ground, ground), f"{body.name}_ground") for body in told.bodies]
+        names: list[str] = []
+        for a, b, name in pairs:
+            names += self.contact(name, a, b, told.restitution, told.friction)
+        self.colliders = None
+        return tuple(names)
 
     def dry_friction(self, name: str, joint: Joint | str, bound: Any) -> Brake:
         """Coulomb's friction in a joint of one freedom, with sticking; `friction` is its smooth counterpart.

@@ -47,6 +47,7 @@ def spheres_in_box(
     True
     """
     check_count("spheres_in_box", "N", N, 1)
+    check_count("spheres_in_box", "seed", seed, 0)
     check_positive("spheres_in_box", radius=radius, m=m, spacing=spacing - 2.0, t_end=t_end)
     check_finite("spheres_in_box", g=g)
     wide = max(1, math.ceil((N / 2) ** (1 / 3)))

@@ -35,7 +35,7 @@ from dalembert.regularize.system import places
 #: the unknowns, in this order
 UNKNOWNS = select(MECHANICAL, Role.DIFFERENTIAL, Role.MULTIPLIER)
 MULTIPLIERS = select(MECHANICAL, Role.MULTIPLIER)
-DESCRIPTOR: Slot[DescriptorForm] = Slot("descriptor form", most=1)
+DESCRIPTOR: Slot[DescriptorForm] = Slot("descriptor form", most=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +58,13 @@ class DescriptorForm(Form):
     friction: ca.SX  # F = ∂f/∂(λ, μ); no nonzeros if the forces do not depend on multipliers
     dynamics_read_multipliers: bool  # whether r' depends on λ or μ
     formulation: str = "descriptor"
+    inequalities: bool = False  # contacts may act or not within a step: multipliers are those of the method
     kept: Kept = field(init=False, repr=False)
 
     @property
     def settles_multipliers(self) -> bool:
         """With contacts: forces of bodies at rest may change much within a step, and polynomials do not follow them."""
-        return bool(self.model.has_contacts and self.constraint_names)
+        return bool(self.model.has_contacts and self.constraint_names) and not self.inequalities
 
     @property
     def has_friction(self) -> bool:
@@ -84,8 +85,11 @@ class DescriptorForm(Form):
         return Z.is_square() and Z.is_constant() and bool(ca.DM(Z - ca.SX.eye(Z.shape[0])).is_zero())
 
 
-def descriptor_form(model: Model, method: str = "this method") -> DescriptorForm:
-    """Build (once) the descriptor form of a model; `method` is the name for the message if it has none."""
+def descriptor_form(model: Model, method: str = "this method", *, inequalities: bool = False) -> DescriptorForm:
+    """Build (once) the descriptor form of a model; `method` is the name for the message if it has none.
+
+    `inequalities`: for methods that decide within their steps which contacts act.
+    """
     if not model.mechanical:
         raise ModelError(
             f"model '{model.name}' has no positions and velocities: {method} needs EquationsOfMotion; Radau5 and Dassl "
@@ -99,10 +103,10 @@ def descriptor_form(model: Model, method: str = "this method") -> DescriptorForm
     ]
     if faults:
         raise ModelError(f"model '{model.name}' is not of the descriptor form of half-explicit methods", faults)
-    return model.kept.get(DESCRIPTOR, None, lambda: _build(model))
+    return model.kept.get(DESCRIPTOR, inequalities, lambda: _build(model, inequalities))
 
 
-def _build(model: EquationsOfMotion) -> DescriptorForm:
+def _build(model: EquationsOfMotion, inequalities: bool) -> DescriptorForm:
     graph = model.graph
     # the user's own hidden constraints need not be linear in v' as they stand; the derived ones are
     hidden = derive(model)
@@ -131,6 +135,7 @@ def _build(model: EquationsOfMotion) -> DescriptorForm:
         position=hidden.g,
         acceleration=gamma,
         friction=friction,
+        inequalities=inequalities,
         dynamics_read_multipliers=bool(graph.size("r") and n_m) and reads_multipliers(graph, "dynamics"),
     )
 

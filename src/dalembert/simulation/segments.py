@@ -229,7 +229,7 @@ class Segments:
 
     def _max_step(self) -> float:
         """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""
-        if not self.model.has_contacts:
+        if not self.model.has_contacts or self.task.options.treats_contacts:
             return self.task.max_step
         return min(self.task.max_step, OF_INTERVAL * abs(self.task.t1 - self.task.t0))
 

@@ -96,7 +96,7 @@ class Hem5(HalfExplicitRungeKutta):
             contacts = model.contacts if model.mechanical else ()
             if not contacts:
                 raise OptionError(f"Hem5(stages='complementarity'): model '{model.name}' has no contacts (unilateral=)")
-            for contact in contacts:
+            for contact in (*contacts, *model.dry):
                 if contact.stick:
                     raise OptionError(
                         f"Hem5(stages='complementarity') has no friction, as contact '{contact.name}' has: take Hem5()"

@@ -13,10 +13,11 @@ References
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ModelError
+from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.regularize import DescriptorForm, descriptor_form
 from dalembert.solvers.method import MethodOptions, one_of, require
@@ -26,6 +27,20 @@ if TYPE_CHECKING:
 
 #: step sizes below this overflow in the matrices of a step
 SHORTEST = 1e-130
+
+
+STEPPED: Slot[SteppedForm] = Slot("form of time stepping", most=1)
+
+
+@dataclass(frozen=True, eq=False)
+class SteppedForm(DescriptorForm):
+    """The descriptor form, whose multipliers are the impulses of steps and not what accelerations say."""
+
+    settles_multipliers = False
+
+    @classmethod
+    def of(cls, form: DescriptorForm) -> SteppedForm:
+        return cls(**{field.name: getattr(form, field.name) for field in fields(form) if field.init})
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -52,9 +67,8 @@ class MoreauJean(MethodOptions):
     theta: float = 0.5  # from 0.5, second order where nothing touches, to 1, which damps
     projection: bool = True  # of positions, to joints and out of penetrations; of velocities to joints
     implicit: bool | None = None  # forces by their Jacobians; None: if these are at hand and the model is not large
-    tolerance: float | None = (
-        None  # impulses change by this fraction at the last iteration; None: 1e-8, 1e-4 for collisions
-    )
+    # impulses change by this fraction at the last iteration; None: 1e-8, for collisions 1e-4
+    tolerance: float | None = None
     iterations: int = 1000  # of Gauss and Seidel's method at most
     initial_values: str = "correct"  # "correct", "check" or "trust" the start values
 
@@ -69,20 +83,15 @@ class MoreauJean(MethodOptions):
         require(self.iterations >= 1, f"iterations={self.iterations} must be at least 1")
         one_of("initial_values", self.initial_values, ("correct", "check", "trust"))
 
-    def formulate(self, model: Model) -> DescriptorForm:
+    def formulate(self, model: Model) -> SteppedForm:
         """The form this method integrates."""
         form = descriptor_form(model, "MoreauJean")
         if model.dry:
             raise ModelError(
-                f"model '{model.name}' has dry friction ('{model.dry[0].name}'), which MoreauJean cannot treat; take "
-                "another method, or a smooth law of friction"
+                f"model '{model.name}': MoreauJean does not treat dry_friction= ('{model.dry[0].name}'); take a method "
+                "that stops at events, such as Hem5"
             )
-        if model.collisions is not None and form.constraint_names:
-            raise ModelError(
-                f"model '{model.name}' has collisions and constraints ('{form.constraint_names[0]}', …): MoreauJean "
-                "treats collisions of free bodies only. Give the contacts of bodies with joints by unilateral="
-            )
-        return form
+        return model.kept.get(STEPPED, None, lambda: SteppedForm.of(form))
 
     def new_stepper(self, form: DescriptorForm, model: Model) -> MoreauStepper:
         from dalembert.compile.half_explicit import compile_descriptor

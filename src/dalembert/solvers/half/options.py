@@ -66,7 +66,7 @@ class HalfExplicitOptions(MethodOptions):
 
     def formulate(self, model: Model) -> DescriptorForm:
         """The form this method integrates."""
-        return descriptor_form(model, type(self).__name__)
+        return descriptor_form(model, type(self).__name__, inequalities=self.complementary)
 
     def _with_linear_friction(self, form: DescriptorForm) -> DescriptorForm:
         """Refuse forces that depend on the multipliers, for methods that evaluate forces before they know them; those

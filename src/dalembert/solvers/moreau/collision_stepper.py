@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.compile.half_explicit import CompiledDescriptor
-from dalembert.errors import ModelError, OptionError, PenetratingStart
+from dalembert.errors import ContactError, ModelError, OptionError, PenetratingStart
 from dalembert.model.collisions import Collisions
 from dalembert.solvers.method import RunSpec, Snapshot
 from dalembert.solvers.moreau.collide import BODY_A, BODY_B, GAP, new_collisions, with_more_room
-from dalembert.solvers.moreau.many import look, moreau_jean_of_bodies
+from dalembert.solvers.moreau.detect import look
+from dalembert.solvers.moreau.kernel import moreau_jean
+from dalembert.solvers.moreau.many import moreau_jean_of_bodies
 from dalembert.solvers.moreau.stepper import MoreauStepper
 from dalembert.solvers.status import Count
 
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
 #: contacts that there is room for at first, for each shape and besides
 ROOM, MORE_ROOM = 4, 64
-#: penetration at the start that is no rounding error, as a part of the size of a body
-ALLOWED = 1e-6
+#: contacts for which there is room where bodies have joints, too: their matrix is full
+MOST_BESIDE_JOINTS = 1000
+#: penetration at the start that steps may have left behind, as a part of the size of the smallest body
+ALLOWED = 0.02
 #: by how much masses of model and collisions may differ, relatively
 SAME = 1e-9
 
@@ -32,9 +36,18 @@ class CollisionStepper(MoreauStepper):
     default_tolerance = 1e-4
 
     def __init__(self, options: MoreauJean, compiled: CompiledDescriptor):
-        super().__init__(options, compiled)
-        self.data: Collisions = compiled.form.model.collisions
-        self.collisions = new_collisions(self.data, ROOM * len(self.data.shape_body) + MORE_ROOM)
+        form = compiled.form
+        self.data: Collisions = form.model.collisions
+        room = ROOM * len(self.data.shape_body) + MORE_ROOM
+        self.held = bool(form.constraint_names)  # joints, or contacts of the model's own
+        if self.held and room > MOST_BESIDE_JOINTS:
+            raise ModelError(
+                f"model '{form.model.name}' has {len(self.data.shape_body)} colliding shapes and constraints "
+                f"('{form.constraint_names[0]}', …): the matrix of so many contacts is not formed. Leave out "
+                "joints, or let fewer bodies collide"
+            )
+        super().__init__(options, compiled, room if self.held else 0)
+        self.collisions = new_collisions(self.data, room)
 
     def link(self, spec: RunSpec) -> None:
         super().link(spec)
@@ -94,7 +107,8 @@ class CollisionStepper(MoreauStepper):
         gaps = self.collisions.contacts[:n, GAP]
         h, v, places = self.options.h, self.form.slices["v"], self.data.v_at[:, None] + np.arange(3 - self.data.planar)
         speed, acceleration = (np.abs(values[v][places]).max(initial=0.0) for values in (x, x_dot))
-        allowed = ALLOWED * self.data.bounds().max(initial=0.0) + h * speed + h * h * acceleration
+        sizes = self.data.bounds()[self.data.shape_body >= 0]
+        allowed = ALLOWED * sizes.min(initial=np.inf) + h * speed + h * h * acceleration
         if not n or gaps.min() >= -allowed:
             return
         worst = int(np.argmin(gaps))
@@ -107,13 +121,19 @@ class CollisionStepper(MoreauStepper):
 
     def _grow(self) -> None:
         """Twice the room for contacts. The record has another address then, so that earlier copies do not fit."""
+        if self.held:
+            raise ContactError(
+                f"there are more than {int(self.collisions.room_contacts)} contacts at t = {self.t:.9g}, for which "
+                "bodies with joints have no room: let fewer bodies collide"
+            )
         self.collisions = with_more_room(self.collisions, self.data, 2 * int(self.collisions.room_contacts))
         self.state.set(collisions=self.collisions.address)
         self._begun = []
 
     def take_steps(self) -> int:
         while True:
-            status = moreau_jean_of_bodies(self.state.record, self.ports, self.buffer, self.scan)
+            kernel = moreau_jean if self.held else moreau_jean_of_bodies
+            status = kernel(self.state.record, self.ports, self.buffer, self.scan)
             if not self.collisions.full:
                 return status
             self._grow()

@@ -26,17 +26,25 @@ from dalembert.solvers.shell import (
 from dalembert.solvers.status import GO_ON, Status
 
 
+@inlined
+def lacks_room(state):
+    """Whether there are more contacts than the record of collisions holds."""
+    return state.collisions != 0 and collisions_at(state.collisions).full == 1
+
+
 @device
 def attempt_with_rows(state, ports):
     """A step up to `next`. Returns an outcome."""
     outcome = free_motion(state, ports)
     if outcome == FINE:
         outcome = solve_contacts(state, ports)
+    if lacks_room(state):
+        return outcome
     if outcome == FINE:
         outcome = move(state, ports)
     if outcome == FINE and state.project == 1:
         enter(state, Phase.PROJECTION)
-        if state.n_active > 0:
+        if state.n_closed > 0:
             outcome = push_apart(state, ports)
         if outcome == FINE and state.n_b > 0:  # joints last: they hold exactly
             outcome = project(state, ports)
@@ -65,7 +73,7 @@ def take_steps(name, attempt):
             if lacks_room(state):
                 return Status.BUFFER_FULL
             if outcome == FINE:
-                set_polynomial(state, state.n_active > 0)
+                set_polynomial(state, state.n_closed > 0)
                 outcome = arrive(state, ports)
             if outcome != FINE:
                 code = fail(state, outcome)
@@ -82,12 +90,6 @@ def take_steps(name, attempt):
                 return code
 
     return run
-
-
-@inlined
-def lacks_room(state):
-    """Whether there are more contacts than the record of collisions holds."""
-    return state.collisions != 0 and collisions_at(state.collisions).full == 1
 
 
 moreau_jean = take_steps("moreau_jean", attempt_with_rows)

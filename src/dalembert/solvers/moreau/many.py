@@ -1,12 +1,11 @@
 """The kernel for many colliding bodies that nothing else holds: steps whose cost is that of their contacts."""
 
-from dalembert.compile.kernel import device, kernel
-from dalembert.compile.memory import ivec, reference, vec
+from dalembert.compile.kernel import device
+from dalembert.compile.memory import ivec, vec
 from dalembert.solvers.moreau.bodies import (
     iterate_over_bodies,
     measure,
     move_apart,
-    place_bodies,
     read_velocities,
     set_contacts,
     shift_bodies,
@@ -14,29 +13,14 @@ from dalembert.solvers.moreau.bodies import (
     turn_inertia,
     write_velocities,
 )
-from dalembert.solvers.moreau.broad import find_pairs, moved_too_far
-from dalembert.solvers.moreau.collide import COLLISIONS, collisions_at
+from dalembert.solvers.moreau.collide import collisions_at
+from dalembert.solvers.moreau.detect import detect
 from dalembert.solvers.moreau.kernel import take_steps
-from dalembert.solvers.moreau.narrow import find_contacts, keep_impulses
+from dalembert.solvers.moreau.narrow import keep_impulses
 from dalembert.solvers.moreau.smooth import FINE, free_motion, move, predict
 from dalembert.solvers.moreau.state import CLOSED, CONTACTS, N_OWN_COUNTS
 from dalembert.solvers.phases import Phase, enter
-from dalembert.solvers.records import i8, vector
 from dalembert.solvers.status import N_COUNTS
-
-
-@device
-def detect(own, point):
-    """Contacts that are closed at the positions in `point`; `full` is set if there is no room. Returns an outcome."""
-    outcome = place_bodies(own, point)
-    if outcome != FINE:
-        return outcome
-    if own.valid == 0 or moved_too_far(own):
-        find_pairs(own)
-    find_contacts(own)
-    if own.full == 1:
-        own.valid = 0
-    return FINE
 
 
 @device
@@ -68,7 +52,7 @@ def attempt(state, ports):
     read_velocities(own, v, nothing)
     set_contacts(own)
     own.slack = 0.5 * abs(state.h) * largest_change(own, change)
-    state.n_active = own.n_contacts
+    state.n_closed = own.n_contacts
     read_velocities(own, v, change)
     measure(own)
     start_with_old_impulses(own)
@@ -89,9 +73,3 @@ def attempt(state, ports):
 
 
 moreau_jean_of_bodies = take_steps("moreau_jean_of_bodies", attempt)
-
-
-@kernel(i8(reference(COLLISIONS), vector))
-def look(records, point):
-    """Contacts at a point, for those who ask from Python. Returns an outcome."""
-    return detect(records[0], point)

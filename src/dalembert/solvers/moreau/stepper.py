@@ -47,12 +47,12 @@ class MoreauStepper(KernelStepper):
 
     default_tolerance = 1e-8
 
-    def __init__(self, options: MoreauJean, compiled: CompiledDescriptor):
+    def __init__(self, options: MoreauJean, compiled: CompiledDescriptor, room: int = 0):
         self.options, self.compiled = options, compiled
         kept, key = compiled.form.kept, options.implicit
         self.tables = kept.get(TABLES, key, lambda: make_tables(compiled, options.implicit))
         records = {
-            "state": new_state(self.tables, N_COEFFICIENTS),
+            "state": new_state(self.tables, N_COEFFICIENTS, room),
             "saddle": kept.get(SOLVERS, key, self.tables.solver),
         }
         super().__init__(compiled.form, records, N_COEFFICIENTS)
