@@ -40,7 +40,7 @@ class Drawn:
         self.data = data
 
     def number(self, low: float, high: float) -> float:
-        return self.data.draw(st.floats(low, high, allow_subnormal=False, width=32))
+        return self.data.draw(st.floats(low, high, allow_subnormal=False))
 
     def pick(self, choices):
         return self.data.draw(st.sampled_from(choices))

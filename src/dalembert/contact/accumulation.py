@@ -70,7 +70,7 @@ def bounces_to_rest(
     """The contact among those that rebound which comes to rest now, or None.
 
     `time`, `length` and `slowest` are what short times, low heights and small speeds are compared with; `depth` is how
-    far below zero gaps may be unnoticed: rebounds that do not lead far out of there would not be seen to end.
+    far gaps are below the value that is their event: rebounds that hardly lead out of there would not be seen to end.
     """
     falling = [i for i in rebounds if restitution[i] < 1]
     if not falling:
@@ -84,6 +84,32 @@ def bounces_to_rest(
         if low or series.flight <= SHORT * time or speed <= slowest:
             return series
     return None
+
+
+def hardly_open(
+    space: ContactSpace,
+    t: float,
+    vectors: Vectors,
+    theta: np.ndarray,
+    decision: Decision,
+    closed: Sequence[int],
+    slack: float,
+) -> set[int]:
+    """Contacts that an impact elsewhere has opened, but which fall back from a height that nobody notices.
+
+    A wheel that rocks from foot to foot comes to rest by such impacts, each without rebound.
+    """
+    opens = [i for i in closed if i not in decision.modes]
+    if not opens:
+        return set()
+    rates, dims = space.rates(t, vectors, theta, opens), space.dims_of(opens)
+    speeds = rates.gamma[np.cumsum(dims) - dims]
+    falls = -_accelerations(space, t, vectors, theta, decision, opens)
+    return {
+        i
+        for i, speed, fall in zip(opens, speeds, falls, strict=True)
+        if fall > 0 and speed > 0 and speed**2 <= 2 * fall * DEPTHS * slack
+    }
 
 
 def _accelerations(

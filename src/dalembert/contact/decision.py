@@ -80,7 +80,7 @@ def decide(
     own = np.abs(np.diag(found.A))
     rounding = (found.terms / np.where(own > 0, own, np.inf)).max()
     force = max(force, OF_TERMS * rounding)  # forces that all but cancel leave nothing that could be told from zero
-    speed = np.abs(b).max() + (np.abs(A) @ np.abs(answer.lam)).max()
+    speed = max(np.abs(b).max() + (np.abs(A) @ np.abs(answer.lam)).max(), OF_TERMS * found.terms.max())
     decision.scale = float(force)
     forces: dict[int, np.ndarray] = {}
     yields = []  # to sliding, if one of them does

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dalembert.contact.accumulation import Series, bounces_to_rest
+from dalembert.contact.accumulation import Series, bounces_to_rest, hardly_open
 from dalembert.contact.decision import Decision, decide, mode_values
 from dalembert.contact.edges import Edges
 from dalembert.contact.events import Change, ContactEvent, contact_events
@@ -27,8 +27,6 @@ from dalembert.solvers.method import Tolerances
 
 #: of the absolute tolerance, and of the largest values: slack of gaps and speeds
 OF_TOLERANCE, OF_VALUES = 1e-2, 1e-13
-#: of this slack: gaps of open contacts that are below it are no accident of rounding
-MOST_SLACK = 1e3
 #: an impact with a restitution that is less by this has not made use of all of it
 UNUSED = 1e-6
 #: of the largest force
@@ -164,15 +162,23 @@ class Contacts:
             )
             theta = model.theta(t, state.discrete)
         pieces = 0  # that were tried in vain
+        low: set[int] = set()  # contacts that open, but not far enough for anybody to notice
         while True:
             rebounds = self._rebounds(impacts, resting, scales)
             if at_edge:
                 rebounds = self._on_these_pieces(t, vectors, theta, rebounds, scales)
-            new, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales, at_edge)
+            new, decision = self._decided(state, vectors, closed, rebounds, modes, happened, scales, at_edge, low)
+            hardly = hardly_open(
+                space, t, vectors, model.theta(t, new.discrete), decision,
+                [i for i in closed if i not in rebounds and i not in low and i not in happened.opening], scales.gap,
+            )  # fmt: skip
+            if impacts and hardly:
+                low |= hardly
+                continue
             series = bounces_to_rest(
                 space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self._restitutions(impacts),
                 max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), self._slowest(scales),
-                {i: max(scales.gap, -float(gaps[i])) for i in rebounds},
+                {i: max(0.0, -float(gaps[i]) - scales.gap) for i in rebounds},
             )  # fmt: skip
             if series is None and at_edge and decision.modes:
                 turned = self._pushed(new, decision, scales)
@@ -310,7 +316,7 @@ class Contacts:
         """The largest speed of a contact in the plane against the direction in which it begins to slide: noise."""
         velocities = sliding(self.space, t, vectors, theta)
         against = (-float(velocities[i] @ d) for i, d in decision.slips.items() if self.space.contacts[i].dim == 2)
-        return max(against, default=0.0) if decision.slips else 0.0
+        return max((0.0, *against))
 
     def _restitutions(self, impacts: Sequence[Impact]) -> np.ndarray:
         """Of each contact, what an impact has left of it: with friction less, where else energy would be created."""
@@ -362,6 +368,7 @@ class Contacts:
         happened: Happened,
         scales: Scales,
         at_edge: bool,
+        low: Collection[int] = (),
     ) -> tuple[HybridState, Decision]:
         model, space, t = self.model, self.space, state.t
         theta = model.theta(t, state.discrete)
@@ -370,7 +377,7 @@ class Contacts:
             rates, dims = space.rates(t, vectors, theta, closed), space.dims_of(closed)
             for i, speed in zip(closed, rates.gamma[np.cumsum(dims) - dims], strict=True):
                 most = scales.speed if modes[i] == OPEN else scales.noise
-                if i not in rebounds and speed <= most:
+                if i not in rebounds and (speed <= most or i in low):
                     stays.append(i)
         if at_edge:
             stays = self.edges.selected(t, vectors, theta, stays, self.friction)
@@ -393,12 +400,8 @@ class Contacts:
         if self.complementary:  # every closed contact has a row of its own
             values |= {name: 0.0 for contact in space.contacts for name in (contact.implied, contact.load)}
         load = max(OF_FORCE * decision.scale, np.finfo(float).tiny)
-        # an open contact that is a little below zero, and not fast enough to come out, must have its event, too
-        gaps = space.gaps(t, vectors, theta)
-        depth = max((-gaps[i] for i in range(len(gaps)) if i not in decision.modes), default=0.0)
-        slack = scales.gap + (depth if 1.5 < depth / scales.gap < MOST_SLACK else 0.0)
         backwards = self._backwards(t, vectors, theta, decision)
-        values |= dict(zip(SLACKS, (slack, load, scales.speed + backwards), strict=True))
+        values |= dict(zip(SLACKS, (scales.gap, load, scales.speed + backwards), strict=True))
         names = (*model.names("lam"), *model.names("mu"))
         active = model.bilateral | {names[row] for row in decision.rows}
         active |= {space.contacts[i].implied for i in decision.implied}
