@@ -33,6 +33,8 @@ UNUSED = 1e-6
 OF_FORCE = 1e-10
 #: responses at practically the same time that mean that contacts get nowhere
 AT_ONCE, INSTANT = 200, 1e-13
+#: gaps that are this many slacks below zero were found too late
+TOO_DEEP = 1.5
 #: so many impacts of several contacts in this part of the interval may accumulate together
 CROWD, CROWDED = 40, 0.02
 #: impacts at an edge by turns on its two sides
@@ -151,6 +153,7 @@ class Contacts:
         closed = [
             i for i in range(len(gaps)) if modes[i] != OPEN or i in happened.closing or gaps[i] <= 10 * scales.gap
         ]
+        vectors = self._lifted(t, vectors, theta, [i for i in closed if modes[i] == OPEN], gaps, scales)
         before, resting = vectors, set()
         vectors, impacts = self._impact(t, before, theta, closed, modes, scales, resting)
         self.impacts += impacts
@@ -274,6 +277,27 @@ class Contacts:
                 "positions in which no gap is negative",
                 name,
             )
+
+    def _lifted(
+        self,
+        t: float,
+        vectors: dict[str, np.ndarray],
+        theta: np.ndarray,
+        which: Sequence[int],
+        gaps: np.ndarray,
+        scales: Scales,
+    ) -> dict[str, np.ndarray]:
+        """Positions out of contacts that were found later than they closed: a rebound from below zero has no end."""
+        deep = [i for i in which if gaps[i] < -TOO_DEEP * scales.gap]
+        if not deep:
+            return vectors
+        rates, dims = self.space.rates(t, vectors, theta, deep), self.space.dims_of(deep)
+        normal = np.cumsum(dims) - dims
+        push = np.linalg.lstsq(rates.A[np.ix_(normal, normal)], -gaps[deep], rcond=None)[0]
+        at_rest = {**vectors, "v": np.zeros_like(vectors["v"])}
+        moved = {**vectors, "v": rates.answer[:, normal] @ push}
+        way = self.edges.p_dot(t, moved, theta) - self.edges.p_dot(t, at_rest, theta)
+        return {**vectors, "p": vectors["p"] + way}
 
     # -- impacts ---------------------------------------------------------------------------------------------------
 
