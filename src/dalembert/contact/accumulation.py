@@ -66,24 +66,26 @@ def bounces_to_rest(
     length: float,
     slowest: float,
     depth: Mapping[int, float],
-) -> Series | None:
-    """The contact among those that rebound which comes to rest now, or None.
+) -> tuple[Series | None, float]:
+    """The contact among those that rebound which comes to rest now, or None; and how long the shortest flight of the
+    others is.
 
     `time`, `length` and `slowest` are what short times, low heights and small speeds are compared with; `depth` is how
     far gaps are below the value that is their event: rebounds that hardly lead out of there would not be seen to end.
     """
-    falling = [i for i in rebounds if restitution[i] < 1]
+    falling, shortest = list(rebounds), np.inf
     if not falling:
-        return None
+        return None, shortest
     for i, acceleration in zip(falling, -_accelerations(space, t, vectors, theta, decision, falling), strict=True):
         speed = rebounds[i]
         if not acceleration > 0:
             continue
         series = Series(i, speed, float(acceleration), float(restitution[i]))
         low = speed**2 / (2 * acceleration) <= max(HEIGHT * length, DEPTHS * depth[i])
-        if low or series.flight <= SHORT * time or speed <= slowest:
-            return series
-    return None
+        if restitution[i] < 1 and (low or series.flight <= SHORT * time or speed <= slowest):
+            return series, shortest
+        shortest = min(shortest, series.flight)
+    return None, shortest
 
 
 def hardly_open(

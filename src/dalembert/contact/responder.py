@@ -88,6 +88,7 @@ class Contacts:
         self.impacts: list[Impact] = []
         self.rests: list[Rest] = []
         self._recent: deque[float] = deque(maxlen=AT_ONCE)
+        self.flight = np.inf  # the shortest one that follows the last event
         self._hits: deque[tuple[float, str]] = deque(maxlen=CROWD)
         self._fastest = 0.0  # of all impacts
 
@@ -178,10 +179,10 @@ class Contacts:
             if impacts and hardly:
                 low |= hardly
                 continue
-            series = bounces_to_rest(
+            series, self.flight = bounces_to_rest(
                 space, t, vectors, model.theta(t, new.discrete), decision, rebounds, self._restitutions(impacts),
                 max(abs(t), abs(self.t1 - self.t0)), np.abs(vectors["p"]).max(initial=0), self._slowest(scales),
-                {i: max(0.0, -float(gaps[i]) - scales.gap) for i in rebounds},
+                {i: max(scales.gap, -float(gaps[i]) - scales.gap) for i in rebounds},
             )  # fmt: skip
             if series is None and at_edge and decision.modes:
                 turned = self._pushed(new, decision, scales)

@@ -90,6 +90,9 @@ class WithContacts:
     def accumulates(self, number: int) -> bool:
         return number >= self._own
 
+    def soon(self) -> float:
+        return self.contacts.flight
+
     def overdue(self, values: np.ndarray) -> list[int]:
         own = enumerate(self.contacts.events, self._own)
         return [k for k, event in own if values[k] < 0 and event.change is not Change.CLOSES]
