@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError
+from dalembert.model.shape_kinds import BOX, CAPSULE, HALF_SPACE, SPHERE
 
-#: kinds of shapes, in the order in which the narrow phase takes them
-SPHERE, CAPSULE, BOX, HALF_SPACE = range(4)
+#: by the numbers of `shape_kinds`
 KINDS = ("sphere", "capsule", "box", "half-space")
 GROUND = -1
 #: faults that a message lists

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dalembert.compile.memory import Memory, layout, member
-from dalembert.model.collisions import HALF_SPACE, Collisions
+from dalembert.model.shape_kinds import HALF_SPACE
+
+if TYPE_CHECKING:
+    from dalembert.model.collisions import Collisions
 
 #: columns of a contact: normal, two tangents, arms from both centres of mass, 3×3 matrix, what is added to the normal
 #: velocity by restitution, gap, impulse, correction of positions

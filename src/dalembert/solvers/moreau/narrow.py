@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import imat, ivec, mat, vec
-from dalembert.model.collisions import BOX, CAPSULE, SPHERE
+from dalembert.model.shape_kinds import BOX, CAPSULE, SPHERE
 from dalembert.solvers.moreau.broad import scattered
 from dalembert.solvers.moreau.collide import (
     ARM_A,
