@@ -48,7 +48,7 @@ def constraint_matrix(model, assembly):
     return np.hstack([(g(assembly.p + h * z) - g(assembly.p - h * z)).full() / (2 * h) for z in Z.T])
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "moreaujean"])  # which needs a step size
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_all_methods_run_on_models_without_redundant_constraints(name, method):
     make, known, _, _ = MECHANISMS[name]

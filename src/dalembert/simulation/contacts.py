@@ -90,8 +90,10 @@ class WithContacts:
     def accumulates(self, number: int) -> bool:
         return number >= self._own
 
-    def soon(self) -> float:
-        return self.contacts.flight
+    def soon(self, since_last: float) -> float:
+        """Of users' events nobody knows. Contacts know how long they fly: steps that are shorter show nothing but
+        rounding of their gaps."""
+        return min(self.contacts.flight, since_last) if self.actions.events else self.contacts.flight
 
     def overdue(self, values: np.ndarray) -> list[int]:
         own = enumerate(self.contacts.events, self._own)

@@ -121,8 +121,8 @@ class Responder(Protocol):
         """Whether this event may occur ever faster: the driver then does not take that for an error, and its value has
         a sign also where it has just occurred."""
 
-    def soon(self) -> float:
-        """The time in which something is expected after the last response."""
+    def soon(self, since_last: float) -> float:
+        """The time in which something is expected after the last response, `since_last` after the one before."""
 
     def overdue(self, values: np.ndarray) -> list[int]:
         """Events that have occurred already where the integration starts again, by the values of all of them there."""
@@ -145,8 +145,8 @@ class Actions:
     def accumulates(self, number: int) -> bool:
         return False
 
-    def soon(self) -> float:
-        return np.inf
+    def soon(self, since_last: float) -> float:
+        return since_last
 
     def overdue(self, values: np.ndarray) -> list[int]:
         return []

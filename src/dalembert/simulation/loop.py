@@ -113,7 +113,7 @@ class Loop:
             if self._is_ahead(end, t):
                 self.recorder.shown = {end: stop}  # users asked for the breakpoint itself
                 self.segments.current.stepper.start(t, x, x_dot, end, first_step)
-                self.segments.current.stepper.limit_first_step(0.1 * min(since_last, self.events.responder.soon()))
+                self.segments.current.stepper.limit_first_step(0.1 * self.events.responder.soon(since_last))
                 first_step = None
                 if self._reach(end):
                     return
@@ -222,7 +222,7 @@ class Loop:
             if t != end:
                 segment.stepper.start(t, x, x_dot, end, None)
                 # events that follow each other ever faster must not be stepped over
-                segment.stepper.limit_first_step(0.1 * min(since_last, responder.soon()))
+                segment.stepper.limit_first_step(0.1 * responder.soon(since_last))
             self.events.look(segment, t, x, x_dot, [n for n in stop.numbers if not responder.accumulates(n)])
             overdue = responder.overdue(segment.stepper.scan.values[0])
             if overdue:
