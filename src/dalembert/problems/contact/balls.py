@@ -213,7 +213,9 @@ def bounce(t: float, h: float, e: float, g: float) -> tuple[float, float]:
     else:
         k = int((t / first + 1) / 2)
     k = max(k - 1, 1)  # logarithms are not exact
-    while impact_time(k + 1, h, e, g) <= t:
+    for _ in range(8):
+        if impact_time(k + 1, h, e, g) > t:
+            break
         k += 1
     since, speed = t - impact_time(k, h, e, g), e**k * g * first
     return speed * since - g * since**2 / 2, speed - g * since

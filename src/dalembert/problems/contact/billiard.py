@@ -10,7 +10,7 @@ from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_count, check_positive, checked
 from ..problem import Reference
-from .problem import ImpactProblem, KnownImpact
+from .problem import MOST_KNOWN, ImpactProblem, KnownImpact
 
 
 @checked
@@ -120,7 +120,7 @@ def _hits(points: np.ndarray, rates: np.ndarray, t_end: float, free: float) -> l
             times = np.where(closing > 0, np.maximum(gaps, 0.0) / closing, np.inf)
         k = int(np.argmin(times))
         t += times[k]
-        if t > t_end:
+        if t > t_end or len(hits) >= MOST_KNOWN:
             return hits
         points = points + rates * times[k]
         if k == 0:

@@ -11,7 +11,7 @@ from dalembert.model.contacts import IMPACTS
 from ..arguments import check_choice, check_count, check_positive, checked
 from ..problem import Reference
 from .checks import check_restitution
-from .problem import ImpactProblem, KnownImpact
+from .problem import MOST_KNOWN, ImpactProblem, KnownImpact
 
 
 @checked
@@ -185,7 +185,7 @@ def _pushes(t_end: float, N: int, lifted: int, angle: float, L: float, g: float)
     quarter = ellipk(np.sin(angle / 2) ** 2) / np.sqrt(g / L)
     speed, impacts, t = 2 * np.sin(angle / 2) * np.sqrt(g * L), [], quarter
     rightward = True
-    while t <= t_end:
+    while t <= t_end and len(impacts) < MOST_KNOWN:
         before, after = np.zeros(N), np.zeros(N)
         before[:lifted], after[N - lifted :] = speed, speed
         if not rightward:

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from ..problem import Problem
 
 
+#: impacts that a problem lists at most
+MOST_KNOWN = 10_000
+
+
 @dataclass(frozen=True)
 class KnownImpact:
     """An impact of which is known when and where it happens, and the rates of the gap before and after it."""
