@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from ..problem import Problem
 
-
 #: impacts that a problem lists at most
 MOST_KNOWN = 10_000
 
