@@ -340,9 +340,10 @@ def _problem(text: str, t_end: float | None) -> Problem:
 
 
 def _catalogue() -> dict[str, Any]:
-    from dalembert.problems import catalogue, catalogue_large, catalogue_multibody, catalogue_quasi_linear
+    from dalembert import problems
 
-    return catalogue() | catalogue_multibody() | catalogue_large() | catalogue_quasi_linear()
+    parts = (problems.catalogue, problems.catalogue_multibody, problems.catalogue_contact, problems.catalogue_large)
+    return {name: make for part in (*parts, problems.catalogue_quasi_linear) for name, make in part().items()}
 
 
 def _load(text: str, kinds: tuple[type, ...], fits: Callable[[Any], bool] = lambda value: True) -> Any:
