@@ -17,7 +17,7 @@ from dalembert.contact.decision import Decision, decide, mode_values
 from dalembert.contact.edges import Edges
 from dalembert.contact.events import Change, ContactEvent, contact_events
 from dalembert.contact.laws import resolve
-from dalembert.contact.space import Vectors, contact_space, named, sliding
+from dalembert.contact.space import Vectors, contact_space, named
 from dalembert.errors import ContactError, PenetratingStart
 from dalembert.model import EquationsOfMotion
 from dalembert.model.contacts import CLOSED, OPEN, SLACKS, SLIDING
@@ -339,7 +339,7 @@ class Contacts:
 
     def _backwards(self, t: float, vectors: Vectors, theta: np.ndarray, decision: Decision) -> float:
         """The largest speed of a contact in the plane against the direction in which it begins to slide: noise."""
-        velocities = sliding(self.space, t, vectors, theta)
+        velocities = self.space.sliding(t, vectors, theta)
         against = (-float(velocities[i] @ d) for i, d in decision.slips.items() if self.space.contacts[i].dim == 2)
         return max((0.0, *against))
 
@@ -408,7 +408,7 @@ class Contacts:
             stays = self.edges.selected(t, vectors, theta, stays, self.friction)
         stays += [contact.number for contact in space.contacts if contact.dry]
         slides: dict[int, np.ndarray] = {}
-        for i, velocity in sliding(space, t, vectors, theta).items():
+        for i, velocity in space.sliding(t, vectors, theta).items():
             speed = np.linalg.norm(velocity)
             # in space the event may be that its direction has turned, at any speed
             stops = i in happened.stopping and space.contacts[i].dim == 2

@@ -84,6 +84,15 @@ class ContactSpace:
         values = -graph.value("nonholonomic")[rows] if rows else ca.SX(0, 1)
         return PointFunction(self.model, [values])
 
+    def sliding(self, t: float, vectors: Vectors, theta: np.ndarray) -> dict[int, np.ndarray]:
+        """Sliding velocities of all contacts that have friction."""
+        values, found, begin = self._sliding(t, vectors, theta)[0].ravel(), {}, 0
+        for contact in self.contacts:
+            if contact.stick:
+                found[contact.number] = values[begin : begin + len(contact.stick)]
+                begin += len(contact.stick)
+        return found
+
     def rows_of(self, which: Sequence[int]) -> np.ndarray:
         """Rows of the given contacts, one contact after the other."""
         return np.concatenate([np.zeros(0, int), *(self.rows[i] for i in which)])
@@ -139,16 +148,6 @@ class ContactSpace:
 def contact_space(model: EquationsOfMotion) -> ContactSpace:
     """That of a model and its variants, set up once."""
     return model.kept.get(SPACE, None, lambda: ContactSpace(model))
-
-
-def sliding(space: ContactSpace, t: float, vectors: Vectors, theta: np.ndarray) -> dict[int, np.ndarray]:
-    """Sliding velocities of all contacts that have friction."""
-    values, found, begin = space._sliding(t, vectors, theta)[0].ravel(), {}, 0
-    for contact in space.contacts:
-        if contact.stick:
-            found[contact.number] = values[begin : begin + len(contact.stick)]
-            begin += len(contact.stick)
-    return found
 
 
 def _dense(matrix: np.ndarray) -> np.ndarray:

@@ -47,10 +47,8 @@ def closed_contacts(task: Task) -> tuple[Contacts, HybridState, InitialValues]:
             "after them; contacts are simulated forwards in time"
         )
     contacts = Contacts(model, task.tolerances, task.t0, task.t1, complementary=task.options.complementary)
-    free = initial_values(task, restricted(model, model.bilateral))
-    vectors = {kind: free.values.get(kind) for kind in model.graph.vectors}
-    whole = restricted(model, model.bilateral).graph.whole_values(vectors)
-    start = contacts.begin(free.t, whole)
+    free = of_whole(initial_values(task, restricted(model, model.bilateral)), model)
+    start = contacts.begin(free.t, {kind: free.values[kind] for kind in model.graph.vectors})
     own = restricted(model, start.active).with_discrete(start.discrete) if start.active is not None else model
     given = {f"{kind}0": start.vectors[kind] for kind in model.settable_kinds}
     initial = start_values(own, free.t, given, mode="correct")
