@@ -4,14 +4,17 @@ Python looks for signals between its own instructions only, never while a kernel
 take long therefore works in a thread, while the main one waits for it: that can be interrupted at once. A kernel asked
 to stop does so before its next step; should that take too long, it is left alone with its records, and what it has
 finished is taken. Imports and compilation are left to finish: half of a module would be of no use to the next who asks
-for it.
+for it. Libraries that call Python swallow exceptions, that of Ctrl-C too: `listening` remembers that it was there.
 """
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Callable
-from contextvars import copy_context
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -54,3 +57,43 @@ def in_background(work: Callable[[], T], stop: Callable[[], None] = lambda: None
     if error is not None:
         raise error
     return result
+
+
+class Ear:
+    """Whether somebody has pressed Ctrl-C, also where nobody was told."""
+
+    def __init__(self) -> None:
+        self.heard = False
+
+
+_EAR: ContextVar[Ear | None] = ContextVar("ear", default=None)
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Remember Ctrl-C, besides what is done about it anyway; `not_interrupted` asks."""
+    told = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(told):
+        yield
+        return
+    ear = Ear()
+
+    def handler(number: int, frame: FrameType | None) -> Any:
+        ear.heard = True
+        return told(number, frame)
+
+    token = _EAR.set(ear)
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        _EAR.reset(token)
+        if signal.getsignal(signal.SIGINT) is handler:
+            signal.signal(signal.SIGINT, told)
+
+
+def not_interrupted() -> None:
+    """Raise KeyboardInterrupt if a Ctrl-C since `listening` has been swallowed."""
+    ear = _EAR.get()
+    if ear is not None and ear.heard:
+        raise KeyboardInterrupt

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from dalembert.background import not_interrupted
 from dalembert.checks import quiet_arithmetic
 from dalembert.errors import SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.regularize.index import explained, judge_index, remedy
@@ -52,6 +53,7 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
     actions = Actions(task.events[: task.own_events])
     responder = actions if contacts is None else WithContacts(actions, contacts)
     handler = EventHandler(task.events, responder, recorder, task.t0, task.t1)
+    not_interrupted()
     try:
         return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step)
     except (StepSizeTooSmall, TooManySteps, SingularMatrix) as error:

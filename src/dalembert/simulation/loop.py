@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.background import not_interrupted
 from dalembert.checks import words
 from dalembert.errors import (
     DalembertError,
@@ -170,6 +171,7 @@ class Loop:
             segment = self.segments.current
             stepper = segment.stepper
             self._open = True
+            not_interrupted()
             reason = stepper.advance()
             t, h, c = stepper.collect()
             self.recorder.tried(stepper.take_trace())

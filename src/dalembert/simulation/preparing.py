@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import ParamSpec, TypeVar
 
-from dalembert.background import in_background
+from dalembert.background import in_background, listening
 from dalembert.errors import DalembertError, Interrupted
 
 P, T = ParamSpec("P"), TypeVar("T")
@@ -29,7 +29,8 @@ def preparing(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """work(...), with Ctrl-C as an exception of ours; once the loop runs, that says more."""
     try:
         _load()
-        return work(*args, **kwargs)
+        with listening():
+            return work(*args, **kwargs)
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, DalembertError):
             raise

@@ -28,8 +28,8 @@ class ImpactProblem(Problem):
     --------
     >>> from dalembert.problems import bouncing_ball
     >>> ball = bouncing_ball(e=0.5)
-    >>> ball.impacts[1].t / ball.impacts[0].t, ball.rest / ball.impacts[0].t
-    (2.0, 3.0)
+    >>> print(ball.impacts[1].t / ball.impacts[0].t, ball.rest / ball.impacts[0].t)
+    2.0 3.0
     """
 
     impacts: tuple[KnownImpact, ...] = ()  # the first ones, in order; those at one time in the order of contacts

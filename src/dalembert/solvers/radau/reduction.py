@@ -215,6 +215,12 @@ class Reduction:
         self._known = ca.vertsplit(ca.vertcat(nonzeros(system.jacobian), nonzeros(system.leading)))
         self.G = Eliminated(self.block("a3", exact=True), self.c, self.n)
 
+    @property
+    def least(self) -> int:
+        """Multiplications that A takes at least: of a basis, which the rest makes dense, by itself."""
+        independent = len(self.G.columns) - len(self.G.rows)
+        return independent**2 * len(self.G.columns)
+
     def block(self, name: str, exact: bool = False) -> list[tuple[int, int, ca.SX]]:
         """(row, column, value); with the constants of the graph if the entries are never differences."""
         out = []
@@ -327,7 +333,7 @@ def _written_for(compiled: CompiledSystem, most: int) -> Written | str:
     reduction = Reduction(compiled)
     if len(reduction.G.pivots) < SHARE * reduction.c:
         return "few of its constraints have constant entries"
-    order = reduction.order_of_multipliers(most)
+    order = reduction.order_of_multipliers(most) if reduction.least <= most else None
     written = None if order is None else reduction.write(order, most)
     return f"it takes more than {most} operations, or has no pivots" if written is None else written
 
