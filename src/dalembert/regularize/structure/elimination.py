@@ -37,7 +37,6 @@ class Rates:
     rows: np.ndarray  # equations that are used
     columns: np.ndarray  # the unknown that each of them gives, if they are taken together
     values: ca.SX  # of x' of these columns
-    divisors: ca.SX  # parameters and numbers alone, which must not vanish
 
 
 def picked(column: ca.SX, places: np.ndarray) -> ca.SX:
@@ -52,27 +51,31 @@ def leading_matrix(equations: ca.SX, x_dot: ca.SX) -> ca.SX:
 
 def solved_rates(model: Model, structure: Structure, F: ca.SX, E: ca.SX) -> Rates:
     """As many derivatives as equations give safely; only those which give all derivatives of an unknown are used."""
-    x_dot = model.graph.dx
-    entries = _Entries.of(model, structure, F, E)
-    blocks = [block for block in _blocks(entries) if len(block[0]) <= LARGEST_BLOCK]
-    chosen: list[tuple[np.ndarray, np.ndarray, ca.SX | None]] = []  # rows, columns, inverse where it is made of numbers
-    values_at = _Samples(model, E)
-    for rows, columns in blocks:
-        if len(rows) == 1 and entries.is_safe(rows[0], columns[0]):
-            chosen.append((rows, columns, None))
-            continue
-        inverse = _numbers_inverse(E, rows, columns)
-        if inverse is not None or values_at.definite(rows, columns):
-            chosen.append((rows, columns, inverse))
+    entries, samples = _Entries.of(model, structure, F, E), _Samples(model, E)
+    chosen: list[_Group] = []
+    for rows, columns in _blocks(entries):
+        if len(rows) == 1 and (int(rows[0]), int(columns[0])) in entries.safe:
+            chosen.append(_Group(rows, columns))
+        elif len(rows) <= LARGEST_BLOCK:
+            inverse = _inverse_of_numbers(E, rows, columns)
+            if inverse is not None or samples.definite(rows, columns):
+                chosen.append(_Group(rows, columns, inverse))
     chosen = _shallow(E, chosen)
-    used_rows = np.concatenate([np.zeros(0, int), *(rows for rows, _, _ in chosen)])
-    used_columns = np.concatenate([np.zeros(0, int), *(columns for _, columns, _ in chosen)])
-    if not len(used_rows):
-        return Rates(used_rows, used_columns, ca.SX(0, 1), ca.SX(0, 1))
-    rest = _without_own(F, E, x_dot, chosen)
-    values, divisors = _divide(E, rest, chosen)
-    values = _nested(values, x_dot, used_columns)
-    return Rates(used_rows, used_columns, values, divisors)
+    if not chosen:
+        return Rates(np.zeros(0, int), np.zeros(0, int), ca.SX(0, 1))
+    columns = np.concatenate([group.columns for group in chosen])
+    values = _divided(E, _without_own(F, E, model.graph.dx, chosen), chosen)
+    values = _nested(values, model.graph.dx[columns.tolist()])
+    return Rates(np.concatenate([group.rows for group in chosen]), columns, values)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Equations that are solved for derivatives of as many unknowns, by this inverse or by a decomposition."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    inverse: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,6 @@ class _Entries:
         good = fits & ~varies & np.isfinite(numbers) & (numbers != 0)
         safe = frozenset(zip(rows[good].tolist(), columns[good].tolist(), strict=True))
         return cls(Incidence.of(rows[fits], columns[fits], np.ones(fits.sum()), E.shape), safe)
-
-    def is_safe(self, row: int, column: int) -> bool:
-        return (int(row), int(column)) in self.safe
 
     def safe_pattern(self) -> Incidence:
         rows, columns = np.array(sorted(self.safe), int).reshape(-1, 2).T
@@ -146,7 +146,7 @@ def _blocks(entries: _Entries) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(np.sort(rows[r]), np.sort(columns[c])) for r, c in blocks]
 
 
-def _numbers_inverse(E: ca.SX, rows: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
+def _inverse_of_numbers(E: ca.SX, rows: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
     block = E[rows.tolist(), columns.tolist()]
     if not block.is_constant():
         return None
@@ -206,136 +206,125 @@ def _definite(matrix: np.ndarray) -> int:
     return int(np.sign(diagonal[0])) if pivots.min() > SMALLEST else 0
 
 
-def _shallow(E: ca.SX, chosen: list) -> list:
+def _shallow(E: ca.SX, groups: list[_Group]) -> list[_Group]:
     """Without those that need a long chain of others."""
-    block_of = np.full(E.shape[1], -1)
-    pattern = E.sparsity().T  # by rows
-    starts, columns = np.array(pattern.colind()), np.array(pattern.row())
-    depth: list[int] = []
+    by_rows = E.sparsity().T
+    starts, columns = by_rows.colind(), by_rows.row()
+    depth: dict[int, int] = {}  # of the unknowns whose derivatives are found
     kept = []
-    for rows, own, inverse in chosen:
-        needs = np.unique(np.concatenate([columns[starts[i] : starts[i + 1]] for i in rows]))
-        others = block_of[np.setdiff1d(needs, own)]
-        deep = 1 + max((depth[b] for b in others.tolist() if b >= 0), default=-1)
-        if deep <= DEEPEST:
-            block_of[own] = len(kept)
-            depth.append(deep)
-            kept.append((rows, own, inverse))
+    for group in groups:
+        own = set(group.columns.tolist())
+        needs = {j for i in group.rows.tolist() for j in columns[starts[i] : starts[i + 1]]} - own
+        here = 1 + max((depth.get(j, -1) for j in needs), default=-1)
+        if here <= DEEPEST:
+            depth |= dict.fromkeys(own, here)
+            kept.append(group)
     return kept
 
 
-def _without_own(F: ca.SX, E: ca.SX, x_dot: ca.SX, chosen: list) -> ca.SX:
+def _without_own(F: ca.SX, E: ca.SX, x_dot: ca.SX, groups: list[_Group]) -> ca.SX:
     """The equations without the terms of E x' for which they are solved."""
-    still = ca.substitute(F, x_dot, ca.SX.zeros(x_dot.numel()))
+    rest = ca.substitute(F, x_dot, ca.SX.zeros(x_dot.numel()))
     rows, columns = (np.array(part, int) for part in E.sparsity().get_triplet())
-    row_block, column_block = np.full(E.shape[0], -1), np.full(E.shape[1], -2)
-    for k, (own_rows, own_columns, _) in enumerate(chosen):
-        row_block[own_rows], column_block[own_columns] = k, k
-    others = np.flatnonzero((row_block[rows] >= 0) & (row_block[rows] != column_block[columns]))
+    of_row, of_column = np.full(E.shape[0], -1), np.full(E.shape[1], -2)
+    for number, group in enumerate(groups):
+        of_row[group.rows], of_column[group.columns] = number, number
+    others = np.flatnonzero((of_row[rows] >= 0) & (of_row[rows] != of_column[columns]))
     if len(others):
-        off = ca.SX(ca.Sparsity.triplet(*E.shape, rows[others].tolist(), columns[others].tolist()),
-                    E.nz[others.tolist()])  # fmt: skip
-        still = still - ca.mtimes(off, x_dot)
-    return still
+        pattern = ca.Sparsity.triplet(*E.shape, rows[others].tolist(), columns[others].tolist())
+        rest = rest - ca.mtimes(ca.SX(pattern, E.nz[others.tolist()]), x_dot)
+    return rest
 
 
-def _divide(E: ca.SX, rest: ca.SX, chosen: list) -> tuple[ca.SX, ca.SX]:
-    """x' of each block."""
-    singles = [k for k, (rows, _, inverse) in enumerate(chosen) if len(rows) == 1]
-    values: list[ca.SX | None] = [None] * len(chosen)
-    divisors = ca.SX(0, 1)
-    if singles:
-        i = [int(chosen[k][0][0]) for k in singles]
-        j = [int(chosen[k][1][0]) for k in singles]
-        divisors = ca.vertcat(*(E[a, b] for a, b in zip(i, j, strict=True)))
-        quotients = rest[i] / divisors
-        for k, quotient in zip(singles, ca.vertsplit(quotients), strict=True):
-            values[k] = quotient
-    for k, (rows, columns, inverse) in enumerate(chosen):
-        if len(rows) == 1:
+def _divided(E: ca.SX, rest: ca.SX, groups: list[_Group]) -> ca.SX:
+    """x' of each group, one below the other."""
+    single = [len(group.rows) == 1 for group in groups]
+    values: list[ca.SX] = [ca.SX(0, 1)] * len(groups)
+    alone = [group for group, is_single in zip(groups, single, strict=True) if is_single]
+    if alone:
+        entry = {place: k for k, place in enumerate(zip(*E.sparsity().get_triplet(), strict=True))}
+        rows, columns = [int(group.rows[0]) for group in alone], [int(group.columns[0]) for group in alone]
+        divisors = E.nz[[entry[place] for place in zip(rows, columns, strict=True)]]
+        quotients = iter(ca.vertsplit(rest[rows] / divisors))
+        values = [next(quotients) if is_single else nothing for is_single, nothing in zip(single, values, strict=True)]
+    for k, group in enumerate(groups):
+        if single[k]:
             continue
-        right = rest[rows.tolist()]
-        if inverse is not None:
-            values[k] = ca.mtimes(ca.DM(inverse), right)
+        right = rest[group.rows.tolist()]
+        if group.inverse is not None:
+            values[k] = ca.mtimes(ca.DM(group.inverse), right)
         else:
-            block = E[rows.tolist(), columns.tolist()]
-            D, L, order = ca.ldl(ca.sparsify(block))
+            D, L, order = ca.ldl(ca.sparsify(E[group.rows.tolist(), group.columns.tolist()]))
             values[k] = ca.ldl_solve(right, D, L, order)
-    return ca.densify(ca.vertcat(*values)), divisors
+    return ca.densify(ca.vertcat(*values))
 
 
-def _nested(values: ca.SX, x_dot: ca.SX, columns: np.ndarray) -> ca.SX:
-    """Without those x' which the values give themselves."""
-    own = x_dot[columns.tolist()]
-    for _ in range(DEEPEST + 1):
-        if not ca.depends_on(values, own):
-            break
+def _nested(values: ca.SX, own: ca.SX) -> ca.SX:
+    """Without those x' (`own`) which the values give themselves."""
+    while ca.depends_on(values, own):
         values = ca.substitute(values, own, values)
     return values
 
 
 @dataclass(frozen=True)
 class Given:
-    """Unknowns y that follow from rows: y[columns] = values, row by row."""
+    """Unknowns y that follow from rows: y[columns] = values, from `rows`."""
 
     rows: np.ndarray
     columns: np.ndarray
     y: ca.SX
-    values: list[ca.SX]
+    values: ca.SX
 
     def insert(self, expression: ca.SX) -> ca.SX:
         """An expression without these unknowns."""
-        if not len(self.columns) or not ca.depends_on(expression, self.y[self.columns.tolist()]):
+        if not len(self.columns):
             return expression
-        symbols = [self.y[int(j)] for j in self.columns]
-        return ca.densify(ca.substitute_inplace(symbols, self.values, [expression])[1][0])
+        return ca.densify(ca.substitute(expression, self.y[self.columns.tolist()], self.values))
 
 
 def given_by_rows(model: Model, rows: ca.SX, y: ca.SX, order: np.ndarray) -> Given:
-    """Find unknowns y in rows that contain no other y that is still unknown, with a coefficient that is safe.
+    """Find unknowns y in differentiated rows that contain no other y that is still unknown, with a safe coefficient.
 
-    Rows that were differentiated most often (`order`) are taken first.
+    Rows that were differentiated most often (`order`) are taken first. Those that were not differentiated at all are
+    left alone: solved one after the other they might let errors grow.
     """
+    used, found, values = np.zeros(0, int), np.zeros(0, int), ca.SX(0, 1)
     J = ca.sparsify(ca.jacobian(rows, y)) if y.numel() else ca.SX(rows.numel(), 0)
-    i, j = (np.array(part, int) for part in ca.jacobian_sparsity(rows, y).get_triplet()) if y.numel() else ([], [])
-    contains: list[set[int]] = [set() for _ in range(rows.numel())]
-    within: list[set[int]] = [set() for _ in range(y.numel())]
-    for row, column in zip(i, j, strict=True):
-        contains[row].add(int(column))
-        within[column].add(int(row))
-    safe = _safe_coefficients(model, rows, J, y)
-    ready = sorted((row for row in range(len(contains)) if len(contains[row]) == 1), key=lambda row: -order[row])
-    used, found, symbols, values = [], [], [], []
-    while ready:
-        row = ready.pop(0)
-        if len(contains[row]) != 1:
-            continue
-        (column,) = contains[row]
-        coefficient = safe.get((row, column))
-        if coefficient is None:
-            continue
-        used.append(row)
-        found.append(column)
-        for other in within[column]:
-            contains[other].discard(column)
-            if len(contains[other]) == 1 and other != row:
-                ready.append(other)
-        symbols.append(y[column])
-        values.append(-ca.substitute(rows[row], y[column], 0) / coefficient)
-    return Given(np.array(used, int), np.array(found, int), y, values)
+    if not J.nnz():
+        return Given(used, found, y, values)
+    i, j = (np.array(part, int) for part in ca.jacobian_sparsity(rows, y).get_triplet())
+    coefficient = _safe_coefficients(model, rows, J, y)
+    unknown = np.bincount(i, minlength=rows.numel())  # how many y of each row
+    open_entry = np.ones(len(i), bool)
+    for _ in range(DEEPEST):
+        candidates = np.flatnonzero(open_entry & (unknown[i] == 1) & (order[i] > 0))
+        candidates = candidates[np.argsort(-order[i[candidates]], kind="stable")]
+        candidates = [k for k in candidates.tolist() if (int(i[k]), int(j[k])) in coefficient]
+        columns, first = np.unique(j[candidates], return_index=True)
+        if not len(columns):
+            break
+        here = i[np.array(candidates)[first]]
+        divisors = ca.vertcat(*(coefficient[place] for place in zip(here.tolist(), columns.tolist(), strict=True)))
+        rest = ca.substitute(rows[here.tolist()], y[columns.tolist()], ca.SX.zeros(len(columns)))
+        layer = Given(used, found, y, values).insert(-rest / divisors)
+        used, found = np.concatenate([used, here]), np.concatenate([found, columns])
+        values = ca.vertcat(values, layer)
+        done = np.isin(j, columns) & open_entry
+        unknown -= np.bincount(i[done], minlength=len(unknown))
+        open_entry &= ~done
+    return Given(used, found, y, values)
 
 
 def _safe_coefficients(model: Model, rows: ca.SX, J: ca.SX, y: ca.SX) -> dict[tuple[int, int], ca.SX]:
     """Coefficients of y that are numbers or made of parameters, and not zero, of rows that are linear in it."""
-    if not J.nnz():
-        return {}
     graph = model.graph
     i, j = (np.array(part, int) for part in J.sparsity().get_triplet())
     nonzeros = J.nz[:]
     varies = _touched(nonzeros, ca.vertcat(graph.symbol["x"], y, graph.changing))
     values = _parameter_numbers(model, nonzeros, ~varies)
-    good = ~varies & np.isfinite(values) & (values != 0) & ~rows_that_switch(rows, y)[i]
-    return {(int(i[k]), int(j[k])): nonzeros[int(k)] for k in np.flatnonzero(good)}
+    good = np.flatnonzero(~varies & np.isfinite(values) & (values != 0) & ~rows_that_switch(rows, y)[i])
+    entries = ca.vertsplit(nonzeros[good.tolist()]) if len(good) else []
+    return dict(zip(zip(i[good].tolist(), j[good].tolist(), strict=True), entries, strict=True))
 
 
 def _parameter_numbers(model: Model, column: ca.SX, which: np.ndarray) -> np.ndarray:

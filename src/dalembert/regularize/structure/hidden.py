@@ -4,12 +4,15 @@ The structure says how often each equation is to be differentiated (c_i) and up 
 unknown follow then (d_j) [1]_. Rows f_i^(k), k = 0 … c_i, restrict the unknowns x_j^(l), l = 0 … d_j. Of these unknowns
 
 - derivatives that an equation gives safely are expressions (`elimination`), and this equation stays differential;
-- derivatives that a differentiated row gives by a constant coefficient are expressions, too, and the row is used up;
+- derivatives that a differentiated row gives by a constant coefficient are expressions, too, and the row is used up:
+  x_j' = … is the differential equation;
 - the others become unknowns y, with x_j' = y_j as differential equation.
 
 What is left of the rows are the constraints, by level: as often as they were differentiated [2]_. So always
 
-    E(x,t) x' = k(x,y,t),    0 = h^0, h^1, …, h^ν (x,y,t),    n_x + n_y − rows of h = degrees of freedom.
+    E(x,t) x' = k(x,y,t),    0 = h^0, h^1, …, h^ν (x,y,t),    n_x + n_y − rows of h = degrees of freedom,
+
+with one differential equation for each unknown that has a derivative (d_j > 0), and E regular in these.
 
 References
 ----------
@@ -148,13 +151,11 @@ def _regularized(model: Model, structure: Structure) -> Regularized:
 
     open_y = np.setdiff1d(np.arange(unknown.y.numel()), given.columns)
     y, y_of = picked(unknown.y, open_y), unknown.of_what[open_y]
-    first = y_of[:, 1] == 1
-    own = solved.rows
+    own, others = solved.rows, unknown.first[1]  # equations that stay, and unknowns that need another one
     still = ca.substitute(picked(F, own), x_dot, ca.SX.zeros(x_dot.numel()))
     leading = [E[own.tolist(), :]] if len(own) else []
-    leading += [ca.SX.eye(x.numel())[y_of[first, 0].tolist(), :]] if first.any() else []
-    names = [structure.equations[i] for i in own]
-    names += [f"derivative of '{structure.variables[j]}'" for j in y_of[first, 0]]
+    leading += [ca.SX.eye(x.numel())[others.tolist(), :]] if len(others) else []
+    names = [structure.equations[i] for i in own] + [f"derivative of '{structure.variables[j]}'" for j in others]
     form = Regularized(
         model=model,
         structure=structure,
@@ -162,7 +163,7 @@ def _regularized(model: Model, structure: Structure) -> Regularized:
         x_dot=x_dot,
         y=y,
         E=ca.sparsify(ca.vertcat(*leading)) if leading else ca.SX(0, x.numel()),
-        k=ca.densify(ca.vertcat(still, picked(y, np.flatnonzero(first)))),
+        k=ca.densify(ca.vertcat(still, picked(rates, others))),
         levels=_by_level(structure, h, rows.equation[left], rows.order[left]),
         differential_names=tuple(names),
         y_names=tuple(derivative_name(structure.variables[j], order) for j, order in y_of.tolist()),
