@@ -27,6 +27,9 @@ from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, sele
 #: whether no function of a model contains the time itself
 THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
+#: what may become of constraints that the equations of a DAE hide
+HIDDEN = ("auto", "given")
+
 
 class Model(Shared):
     """Base of `EquationsOfMotion`, `QuasiLinearDAE` and `ImplicitDAE`.
@@ -58,6 +61,8 @@ class Model(Shared):
     has_contacts: bool = False
     #: whether derivatives enter by a matrix, E(x,t) x' = k(x,t)
     linear_in_rates: bool = True
+    #: of a DAE: "auto": constraints that its equations hide are derived; "given": it is taken as it stands
+    hidden: str = "given"
     #: what is to be done with the `continuous_kinds` where inputs jump: a mode of `consistent_initial_values`
     restart_mode: str = "correct"
 
@@ -137,16 +142,21 @@ class Model(Shared):
         if self._outputs:
             self._outputs = self._outputs.bound(self.graph)
         known = ARRIVED.get(self.graph.digest)
-        same = type(known) is type(self) and known.name == self.name  # forms name their model in messages
+        # forms name their model in messages, and have what was hidden or not
+        same = type(known) is type(self) and known.name == self.name and known.hidden == self.hidden
         if same and known.graph.t is self.graph.t:
             self.kept = known.kept
             return
         self.kept = Kept()
         ARRIVED.put(self.graph.digest, self)
 
-    def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any) -> list[str]:
+    def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any, hidden: Any) -> list[str]:
         """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
         faults: list[str] = []
+        if not isinstance(hidden, str) or hidden not in HIDDEN:
+            faults.append(f"hidden={shown(hidden)} must be one of {', '.join(map(repr, HIDDEN))}")
+        else:
+            self.hidden = str.__str__(hidden)
         self._begin(name, {"x": x}, parameters, inputs, discrete, faults)
         if not self.graph.size("x"):
             raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])

@@ -26,6 +26,8 @@ class ImplicitDAE(Model):
         cannot be traced runs as Python code, and its derivatives are differences.
     parameters, inputs, discrete, outputs, start : mappings
         As in `EquationsOfMotion`; outputs do not read derivatives.
+    hidden : {"auto", "given"}
+        As in `QuasiLinearDAE`.
 
     Examples
     --------
@@ -54,9 +56,10 @@ class ImplicitDAE(Model):
         discrete: Mapping[str, float] | None = None,
         outputs: Mapping[str, Any] | None = None,
         start: Mapping[str, Any] | None = None,
+        hidden: str = "auto",
         name: str = "model",
     ):
-        faults = self._begin_dae(name, x, parameters, inputs, discrete)
+        faults = self._begin_dae(name, x, parameters, inputs, discrete, hidden)
         graph, n = self.graph, self.graph.size("x")
         taken = {*graph.vectors["x"], *graph.other_names()}
         for variable in graph.vectors["x"]:

@@ -42,6 +42,9 @@ class QuasiLinearDAE(Model):
         h. With as many equations in all as unknowns the DAE is square; more make it overdetermined.
     parameters, inputs, discrete, outputs, start : mappings
         As in `EquationsOfMotion`.
+    hidden : {"auto", "given"}
+        What becomes of constraints that the equations hide: derivatives of equations that must hold, too. "auto": they
+        are derived, if all functions can be traced. "given": the equations are taken as they stand.
 
     Examples
     --------
@@ -72,9 +75,10 @@ class QuasiLinearDAE(Model):
         discrete: Mapping[str, float] | None = None,
         outputs: Mapping[str, Any] | None = None,
         start: Mapping[str, Any] | None = None,
+        hidden: str = "auto",
         name: str = "model",
     ):
-        faults = self._begin_dae(name, x, parameters, inputs, discrete)
+        faults = self._begin_dae(name, x, parameters, inputs, discrete, hidden)
         graph, n = self.graph, self.graph.size("x")
         if rhs is None:
             faults.append("rhs= is missing: give a function of the namespace s, or an array")
