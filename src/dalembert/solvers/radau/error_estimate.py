@@ -75,7 +75,11 @@ def note_estimate(state, norm):
     if state.n_kinematic == 0 or kinematic_norm(state) < norm:
         return
     F, scale, largest = mat(state.F, 3, state.m), vec(state.scale, state.n), -1.0
-    row, p, trace = ivec(state.kinematic, state.n_kinematic), ivec(state.position, state.n_kinematic), trace_at(state.trace)
+    row, p, trace = (
+        ivec(state.kinematic, state.n_kinematic),
+        ivec(state.position, state.n_kinematic),
+        trace_at(state.trace),
+    )
     for i in range(state.n_kinematic):
         size = abs(F[0, row[i]] * scale[p[i]])
         if size > largest:
