@@ -31,6 +31,8 @@ from dalembert.regularize.judgement import OCCASION, relative_change, warn_of_ch
 from dalembert.regularize.newton import nearest_solution
 from dalembert.regularize.start_problems import start_problems
 from dalembert.regularize.start_values import given_values
+from dalembert.regularize.structure.aliases import reduction_of
+from dalembert.regularize.structure.reduced_start import start_by_kept
 
 MODES = ("correct", "check", "trust")
 #: start values of multipliers, which contacts have some of
@@ -120,6 +122,14 @@ def completed_values(
     """`consistent_initial_values` of the given values alone: restarts have nothing to do with a model's own start."""
     if not isinstance(mode, str) or mode not in MODES:
         raise OptionError(f"initial_values must be one of {', '.join(MODES)}, not {shown(mode)}")
+    reduction = reduction_of(model)
+    if reduction is not None:
+        more = dict(mode=mode, rtol=rtol, atol=atol)
+
+        def complete(own: Model, mine: Mapping[str, Any]) -> InitialValues:
+            return completed_values(own, t0, mine, initial_conditions=initial_conditions, **more)
+
+        return start_by_kept(model, reduction, _finite("t0", t0), given, complete, **more)
     start, known = given_values(model, given)
     t0, rtol, atol = _finite("t0", t0), _finite("rtol", rtol), _finite("atol", atol)
     if rtol < 0 or atol < 0 or rtol + atol == 0:

@@ -15,9 +15,11 @@ from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.start import with_start
+from dalembert.regularize.structure.aliases import reduced
 from dalembert.simulation.arguments import count, positive, switch, time_span, tolerances_for
 from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.hybrid import Transition
+from dalembert.simulation.layout import whole_form
 from dalembert.simulation.output import Output, Sampling
 from dalembert.simulation.preparing import preparing
 from dalembert.simulation.task import Task
@@ -127,7 +129,7 @@ def simulate(
     if not isinstance(model, Model):
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
         raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")
-    options = resolve_method(method, model)
+    options = resolve_method(method, reduced(model))
     if model.mechanical and model.collisions is not None and not options.treats_contacts:
         raise OptionError(
             f"model '{model.name}' has collisions, whose pairs of bodies change all the time: {type(options).__name__} "
@@ -147,7 +149,7 @@ def simulate(
     profiled, traced = switch("profile", profile), switch("trace", trace)
     saving = None if checkpoint is None else Checkpoint(checkpoint)
     clock = [time.perf_counter()]
-    form = preparing(options.formulate, model)
+    form = preparing(whole_form, options, model)
     clock.append(time.perf_counter())
     if t1 < t0 and form.formulation == "baumgarte" and (model.names("lam") or model.names("mu")):
         raise OptionError(

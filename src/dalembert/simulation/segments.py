@@ -21,7 +21,9 @@ from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
 from dalembert.regularize.impulse import across_kink, after_impact
 from dalembert.regularize.judgement import OCCASION, warn_of_change
+from dalembert.regularize.structure.aliases import reduction_of
 from dalembert.simulation.hybrid import HybridState
+from dalembert.simulation.layout import tightened
 from dalembert.simulation.task import Task
 from dalembert.solvers.method import RunSpec, Stepper
 from dalembert.solvers.multipliers import multipliers_of
@@ -110,6 +112,12 @@ class Segment:
             vectors = {**vectors, "v": v}
         return self.consistent(t, vectors, "correct", occasion)
 
+    def own_vectors(
+        self, t: float, before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray], occasion: tuple[str, str]
+    ) -> Mapping[str, np.ndarray]:
+        """Vectors of the whole model, before and after an action, as this segment's model has those after it."""
+        return after
+
     def acceleration(self, x_dot: np.ndarray) -> np.ndarray | None:
         """v' in x'; None if there are no velocities."""
         part = self.form.slices.get("v")
@@ -176,7 +184,12 @@ class Segments:
 
     def __init__(self, task: Task, start: HybridState | None = None):
         self.task, self.model = task, task.model
-        self._traced = traced_events(task.form.model, task.events, task.model.outputs)
+        self.reduction = reduction_of(task.model)
+        if self.reduction is None:
+            self._traced = traced_events(task.form.model, task.events, task.model.outputs)
+        else:
+            base = self.reduction.base
+            self._traced = traced_events(base, task.events, base.outputs)
         self._samples = max((event.check_points for event in task.events), default=1)
         self._known: dict[frozenset[str] | None, Segment] = {}
         self.current = self.of(None if start is None else start.active)
@@ -204,6 +217,11 @@ class Segments:
         task = self.task
         model, form, tolerances = task.model, task.form, task.tolerances
         places = None
+        if self.reduction is not None:
+            model = self.reduction.of(model)
+            form = task.options.formulate(model)
+            places = form.places_in(task.form)
+            tolerances = tightened(tolerances, places, self.reduction, task.form.slices["x"])
         if active is not None:
             if not model.mechanical:
                 raise SimulationError("constraints can be released in EquationsOfMotion only")
@@ -224,6 +242,13 @@ class Segments:
             samples=self._samples,
             trace=task.trace,
         )
+        if self.reduction is not None:
+            from dalembert.simulation.reduced_segment import ReducedSegment  # which derives from the class above
+
+            return ReducedSegment(
+                model, form, task.options.stepper(form, spec), port, active, places,
+                reduction=self.reduction, all_x=task.form.slices["x"],
+            )  # fmt: skip
         unforced = task.options.treats_contacts and model.mechanical and bool(model.contacts)
         return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced=unforced)
 

@@ -11,6 +11,7 @@ from dalembert.checks import shown
 from dalembert.errors import OptionError, StructurallySingular
 from dalembert.kept import Slot, computed
 from dalembert.model import Model
+from dalembert.regularize.structure.aliases import Alias, reduction_of
 from dalembert.regularize.structure.decomposition import Block, too_few, too_many, triangular_blocks
 from dalembert.regularize.structure.incidence import Equations, Incidence
 from dalembert.regularize.structure.matching import (
@@ -40,6 +41,9 @@ class Structure:
         Offsets: equation i is to be differentiated c[i] times; then derivatives of order d[j] of unknown j follow.
     matching : array of int
         For each equation the number of the unknown that it determines.
+    eliminated : tuple of Alias
+        Unknowns that leave the equations before they are integrated: aliases of others, and constants. All that stands
+        here is about the equations with them.
     """
 
     equations: tuple[str, ...]
@@ -49,6 +53,7 @@ class Structure:
     c: np.ndarray
     d: np.ndarray
     matching: np.ndarray
+    eliminated: tuple[Alias, ...] = ()
 
     @computed
     def index(self) -> int:
@@ -142,7 +147,8 @@ def _analyse(model: Model, chosen: tuple[int, ...] | None) -> Structure:
         _complain(model, sigma, names, variables)
     matching = best_transversal(sigma)
     c, d = smallest_offsets(sigma, matching)
-    return Structure(names, variables, rows, sigma, c, d, matching)
+    reduction = reduction_of(model)
+    return Structure(names, variables, rows, sigma, c, d, matching, () if reduction is None else reduction.aliases)
 
 
 def _complain(model: Model, sigma: Incidence, equations: Sequence[str], variables: Sequence[str]) -> None:
