@@ -66,6 +66,7 @@ _HOME = {
     "ConjugateGradient": "linalg.saddle.conjugate_gradient",
     "DalembertError": "errors",
     "ModelError": "errors",
+    "NumericallySingular": "errors",
     "StructurallySingular": "errors",
     "UrdfError": "errors",
     "CannotAssemble": "errors",
