@@ -239,9 +239,10 @@ def _overdetermined(model: Model) -> System:
 def stabilized(model: Model) -> System:
     """Build (once) what Radau5 and Dassl integrate: E x' = k − B κ with all constraints, index 2 in κ.
 
-    There is one κ for each constraint beyond those that determine unknowns without derivatives; B = E (∂h/∂x)ᵀ, so that
-    x' changes along the gradients of constraints, and κ vanishes on the solution, as η does in the form of Gear, Gupta
-    and Leimkuhler.
+    There is one κ for each constraint beyond those that determine unknowns without derivatives, and it vanishes on the
+    solution, as η does in the form of Gear, Gupta and Leimkuhler. It changes unknowns of the constraint's own stage
+    alone, along its gradient, in the metric of their leading matrix: errors of κ then do not move what constraints
+    leave free. B = (∂h/∂x)ᵀ there; without stages it is E (∂h/∂x)ᵀ.
     """
     return model.kept.get(SQUARE, "stabilized", lambda: _stabilized(model))
 
@@ -254,10 +255,8 @@ def _stabilized(model: Model) -> System:
     if not k:
         return system
     kappa = ca.SX.sym("kappa", k)
-    moving = np.flatnonzero(system.differential)
     differential, algebraic = rows.differential.tolist(), np.concatenate([used, others]).tolist()
-    gradients = system.jacobian[others.tolist(), moving.tolist()]
-    B = ca.sparsify(ca.mtimes(system.leading[differential, moving.tolist()], gradients.T))
+    B = _directions(system, rows, whole.stage, others)
     residual = ca.vertcat(system.residual[differential] - ca.mtimes(B, kappa), system.residual[algebraic])
     # κ vanishes on the solution: Newton's matrix does without its products with derivatives of B
     nothing = ca.SX(len(algebraic), k)
@@ -277,6 +276,30 @@ def _stabilized(model: Model) -> System:
         jacobian=ca.sparsify(jacobian),
         leading=ca.sparsify(ca.horzcat(system.leading[differential + algebraic, :], ca.SX(n + k, k))),
     )
+
+
+def _directions(system: System, rows: Rows, stage: np.ndarray | None, constraints: np.ndarray) -> ca.SX:
+    """B: a column for each of the constraints, a row for each differential equation."""
+    _, blocks = _blocks(system, rows, stage)
+    if blocks.selector:
+        moving = np.flatnonzero(system.differential).tolist()
+        gradients = system.jacobian[constraints.tolist(), moving]
+        return ca.sparsify(ca.mtimes(system.leading[rows.differential.tolist(), moving], gradients.T))
+    place = np.full(len(system.equations), -1)
+    place[rows.differential] = np.arange(len(rows.differential))
+    place[constraints] = np.arange(len(constraints))
+    own = np.full(system.n, -1)
+    of_link, of_row = np.full(system.n, -1), np.full(len(system.equations), -2)
+    for number, link in enumerate(blocks.constraints):
+        own[link.unknowns], of_link[link.unknowns], of_row[link.rows] = link.own, number, number
+    i, j = (np.array(part, np.int64) for part in system.jacobian.sparsity().get_triplet())
+    here = np.flatnonzero(np.isin(i, constraints) & (of_row[i] == of_link[j]) & (own[j] >= 0))
+    shape = len(rows.differential), len(constraints)
+    pattern = ca.Sparsity.triplet(*shape, place[own[j[here]]].tolist(), place[i[here]].tolist())
+    entries = system.jacobian.nz[here.tolist()]
+    # entries of a pattern stand by columns, then rows
+    order = np.lexsort((place[own[j[here]]], place[i[here]]))
+    return ca.SX(pattern, entries[order.tolist()] if len(order) else ca.SX(0, 1))
 
 
 def _square_part(model: Model, whole: Stacked) -> tuple[np.ndarray, np.ndarray]:
