@@ -36,6 +36,28 @@ class UrdfError(ModelError):
         self.faults, self.path, self.line = tuple(faults), path, line
 
 
+class StructurallySingular(ModelError):
+    """The equations of a DAE cannot determine its unknowns, whatever numbers stand in them.
+
+    Attributes
+    ----------
+    overdetermined : tuple of (equations, unknowns)
+        Names of equations that contain fewer unknowns than they are, and of these unknowns.
+    underdetermined : tuple of (equations, unknowns)
+        Names of unknowns of which fewer equations know than there are unknowns, and of these equations.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        faults: list[str] | tuple[str, ...] = (),
+        overdetermined: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (),
+        underdetermined: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (),
+    ):
+        super().__init__(what, faults)
+        self.overdetermined, self.underdetermined = overdetermined, underdetermined
+
+
 class CannotAssemble(ModelError):
     """Bodies and joints cannot be put together: a loop does not close, or known values contradict each other.
 

@@ -511,6 +511,12 @@ def _check_unique(names: Sequence[str], faults: list[str]) -> None:
         seen.add(name)
 
 
+def occurrences(expression: ca.SX, symbols: ca.SX) -> tuple[np.ndarray, np.ndarray]:
+    """Which entries of an expression contain any of the symbols, and which symbols occur: two masks."""
+    pattern = ca.jacobian_sparsity(ca.densify(ca.vec(expression)), symbols)
+    return np.diff(pattern.T.colind()) > 0, np.diff(pattern.colind()) > 0
+
+
 def contains_nan(sx: ca.SX) -> bool:
     """Whether a NaN or infinite constant stands in the expression."""
     tape = ca.Function("f", [ca.veccat(*ca.symvar(sx))], [sx])

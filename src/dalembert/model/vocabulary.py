@@ -115,6 +115,8 @@ VOCABULARY: dict[str, Kind] = {
             symbol="eta", noun="multiplier", role=Role.MULTIPLIER, visible=False, reserved=False, of="lam",
             component="eta of {}", equation="holonomic constraint '{}'", level="position",
         ),
+        # derivatives in hidden constraints of a DAE that no equation gives by a safe division
+        Kind(symbol="y", noun="derivative", role=Role.AUXILIARY, visible=False, reserved=False),
     )
 }  # fmt: skip
 

@@ -19,6 +19,7 @@ from dalembert.solvers.mexx import Mexx
 from dalembert.solvers.moreau_jean import MoreauJean
 from dalembert.solvers.odassl import Odassl
 from dalembert.solvers.phem56 import Phem56
+from dalembert.solvers.qualidaes import Qualidaes
 from dalembert.solvers.radau5 import Radau5
 from dalembert.solvers.rkf45 import Rkf45
 
@@ -32,6 +33,7 @@ METHODS: dict[str, type[MethodOptions]] = {
     "moreaujean": MoreauJean,
     "odassl": Odassl,
     "phem56": Phem56,
+    "qualidaes": Qualidaes,
     "radau5": Radau5,
     "rkf45": Rkf45,
 }
@@ -67,6 +69,6 @@ def resolve_method(method: Any, model: Model | None = None) -> MethodOptions:
 
 
 __all__ = [
-    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "MoreauJean", "Odassl", "Phem56", "Radau5",
-    "Rkf45", "resolve_method",
+    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "MoreauJean", "Odassl", "Phem56",
+    "Qualidaes", "Radau5", "Rkf45", "resolve_method",
 ]  # fmt: skip
