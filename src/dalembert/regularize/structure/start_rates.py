@@ -10,9 +10,10 @@ import numpy as np
 from dalembert.errors import InconsistentInitialValues
 from dalembert.kept import Slot
 from dalembert.model.evaluate import PointFunction, is_large
-from dalembert.regularize.newton import Matrix, equilibrated, minimum_norm_step, row_sizes
+from dalembert.regularize.newton import Matrix, equilibrated, row_sizes
 from dalembert.regularize.structure.elimination import picked
 from dalembert.regularize.structure.start_equations import extended
+from dalembert.regularize.structure.start_steps import NearestStep
 
 if TYPE_CHECKING:
     from dalembert.regularize.structure.hidden import Regularized
@@ -57,6 +58,6 @@ def derivatives(
     # what is not finite restricts nothing: √x at zero
     usable = np.isfinite(b) & np.isfinite(row_sizes(J))
     if len(columns) and usable.any():
-        A, rows = equilibrated(J[np.flatnonzero(usable)][:, columns])
-        z_dot[columns] = minimum_norm_step(A, b[usable] / rows)
+        A, rows = equilibrated(J[np.flatnonzero(usable)])
+        z_dot += NearestStep(columns, np.zeros(0, int))(A, b[usable] / rows)
     return z_dot[: len(x)], z_dot[len(x) :]
