@@ -48,7 +48,9 @@ def check(form, known, dof):
         scale = max(np.abs(part).max() for part in derivatives[: 2 + form.structure.c.max()])
         size = 1 + np.abs(J).sum(axis=1).max(initial=0)
         np.testing.assert_allclose(rows, 0, atol=1e-10 * scale * size)
-        np.testing.assert_allclose(E @ derivatives[1] - k.ravel(), 0, atol=1e-10 * scale * (1 + np.abs(E).max(initial=0)))
+        np.testing.assert_allclose(
+            E @ derivatives[1] - k.ravel(), 0, atol=1e-10 * scale * (1 + np.abs(E).max(initial=0))
+        )
         there = form.determined
         np.testing.assert_allclose(rates.ravel()[there], derivatives[1][there], atol=1e-8 * scale * size)
         assert np.linalg.matrix_rank(J) == len(J)

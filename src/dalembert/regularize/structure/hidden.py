@@ -35,6 +35,7 @@ from dalembert.regularize.structure.analysis import Structure, analyse, equation
 from dalembert.regularize.structure.differentiate import Motion, check_inputs
 from dalembert.regularize.structure.elimination import Rates, given_by_rows, leading_matrix, picked, solved_rates
 from dalembert.regularize.structure.judge import check_generic_points
+from dalembert.regularize.structure.smoothness import check_smoothness
 
 REGULARIZED: Slot[Regularized] = Slot("regularized form", most=2)
 
@@ -138,17 +139,18 @@ def regularized(model: Model) -> Regularized:
     NumericallySingular
         If equations that the structure takes for independent are not, wherever one looks.
     ModelError
-        If a third derivative of an input is needed.
+        If a third derivative of an input is needed, or derivatives of functions that have none.
     """  # noqa: E501
     return model.kept.get(REGULARIZED, None, lambda: _regularized(model, analyse(model)))
 
 
 def _regularized(model: Model, structure: Structure) -> Regularized:
-    if structure.c.any():
-        check_generic_points(model, structure)
     equations, _ = equations_of(model)
     x, x_dot = equations.x, equations.x_dot
     F = picked(equations.residual, structure.rows)
+    if structure.c.any():
+        check_generic_points(model, structure)
+        check_smoothness(model, structure, F)
     E = leading_matrix(F, x_dot)
     solved = solved_rates(model, structure, F, E)
     unknown = Unknown.of(structure, solved)
