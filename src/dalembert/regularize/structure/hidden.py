@@ -34,6 +34,8 @@ from dalembert.model import Model
 from dalembert.regularize.structure.analysis import Structure, analyse, equations_of
 from dalembert.regularize.structure.differentiate import Motion, check_inputs
 from dalembert.regularize.structure.elimination import Rates, given_by_rows, leading_matrix, picked, solved_rates
+from dalembert.regularize.structure.judge import check_generic_points
+from dalembert.regularize.structure.smoothness import check_smoothness
 
 REGULARIZED: Slot[Regularized] = Slot("regularized form", most=2)
 
@@ -131,6 +133,13 @@ def regularized(model: Model) -> Regularized:
     Regularized(model 'model': 5 + 0 unknowns, 4 differential equations, constraints: 1 of level 0, 1 of level 1, 1 of level 2)
     >>> form.levels[1].names
     ('derivative 1 of equation 5',)
+
+    Raises
+    ------
+    NumericallySingular
+        If equations that the structure takes for independent are not, wherever one looks.
+    ModelError
+        If a third derivative of an input is needed, or derivatives of functions that have none.
     """  # noqa: E501
     return model.kept.get(REGULARIZED, None, lambda: _regularized(model, analyse(model)))
 
@@ -139,6 +148,9 @@ def _regularized(model: Model, structure: Structure) -> Regularized:
     equations, _ = equations_of(model)
     x, x_dot = equations.x, equations.x_dot
     F = picked(equations.residual, structure.rows)
+    if structure.c.any():
+        check_generic_points(model, structure)
+        check_smoothness(model, structure, F)
     E = leading_matrix(F, x_dot)
     solved = solved_rates(model, structure, F, E)
     unknown = Unknown.of(structure, solved)
