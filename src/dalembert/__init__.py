@@ -49,6 +49,7 @@ _HOME = {
     "MoreauJean": "solvers",
     "Odassl": "solvers",
     "Phem56": "solvers",
+    "Qualidaes": "solvers",
     "Radau5": "solvers",
     "Rkf45": "solvers",
     "Exact": "solvers.jacobians",

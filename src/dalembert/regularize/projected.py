@@ -70,6 +70,8 @@ class Blocks:
     P: np.ndarray  # p alone
     multipliers: np.ndarray  # λ and μ
     partitioned: bool  # p' = v, holonomic constraints alone, and neither w nor multipliers in forces and dynamics
+    #: whether the three blocks are the same constraints on three levels, so that redundant ones are redundant on each
+    same_on_all_levels = True
     selector: str = ""  # "image" where no differential equation belongs to an unknown; otherwise as the options say
 
     @computed
