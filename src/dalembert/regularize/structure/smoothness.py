@@ -14,7 +14,7 @@ from dalembert.errors import DerivativeJumps, ModelError, warn_user
 from dalembert.model import Model
 from dalembert.regularize.structure.analysis import Structure, listed
 from dalembert.regularize.structure.differentiate import Motion
-from dalembert.regularize.structure.elimination import picked
+from dalembert.regularize.structure.forms import picked
 from dalembert.regularize.structure.switching import Switch, switches
 
 #: lines on which points are looked for at which an operation switches, and how far from their middle
@@ -87,7 +87,7 @@ class _Derivatives:
         self._rows = ca.Function("rows", [self._moving, self._fixed], [ca.densify(ca.vertcat(*rows))])
 
     def first_jump(self, switch: Switch) -> int:
-        """The order of the first derivative that jumps where the operation switches; one more than there are if none."""
+        """The order of the first derivative that jumps where the operation switches; more than there are if none."""
         boundary = ca.Function("boundary", [self._moving, self._fixed], [switch.boundary])
         rng, lowest = np.random.default_rng(0), self._rows.size1_out(0)
         for _ in range(LINES):
