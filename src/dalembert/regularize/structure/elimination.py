@@ -39,11 +39,6 @@ class Rates:
     values: ca.SX  # of x' of these columns
 
 
-def picked(column: ca.SX, places: np.ndarray) -> ca.SX:
-    """Entries of a column, as a column also if there is none."""
-    return column[np.asarray(places, int).tolist()] if len(places) else ca.SX(0, 1)
-
-
 def leading_matrix(equations: ca.SX, x_dot: ca.SX) -> ca.SX:
     """−∂F/∂x'."""
     return -ca.sparsify(ca.jacobian(equations, x_dot))

@@ -1,8 +1,8 @@
 """Whether the structure of a DAE tells the truth: the matrix by which its highest derivatives follow must be regular.
 
 Structural analysis knows which unknowns occur, and nothing of the numbers. It is right, and the hidden constraints are
-all there are, where the system Jacobian ∂f_i^(c_i)/∂x_j^(d_j) is regular [1]_. If terms cancel, in one equation or between
-several, it is singular: the index is higher than the structure says, or equations depend on each other.
+all there are, where the system Jacobian ∂f_i^(c_i)/∂x_j^(d_j) is regular [1]_. If terms cancel, in one equation or
+between several, it is singular: the index is higher than the structure says, or equations depend on each other.
 
 References
 ----------
@@ -25,7 +25,8 @@ from dalembert.model import Model
 from dalembert.regularize.newton import scales
 from dalembert.regularize.pencil import RANK
 from dalembert.regularize.structure.analysis import Structure, analyse, equations_of, listed
-from dalembert.regularize.structure.elimination import picked, sample_points
+from dalembert.regularize.structure.elimination import sample_points
+from dalembert.regularize.structure.forms import picked
 
 #: rows of blocks from which sparse factors are used
 LARGE = 300
@@ -53,7 +54,7 @@ class Singular:
 
 
 def system_jacobian(model: Model, structure: Structure | None = None) -> Callable[..., np.ndarray]:
-    """A function of t, x, x' and θ that gives the entries of the system Jacobian, in the order of `structure.leading`."""
+    """A function of t, x, x' and θ for the entries of the system Jacobian, in the order of `structure.leading`."""
     structure = analyse(model) if structure is None else structure
     return model.kept.get(JACOBIAN, structure, lambda: _system_jacobian(model, structure))
 
