@@ -37,14 +37,20 @@ SCALINGS = 5
 Matrix = Any
 #: z -> residual, Jacobian
 Function = Callable[[np.ndarray], tuple[np.ndarray, Matrix]]
+#: A with equilibrated rows, b -> x with A x = b, or nearest to it
+Step = Callable[[Matrix, np.ndarray], np.ndarray]
 
 
-def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], what: str, t: float) -> np.ndarray:
+def nearest_solution(
+    function: Function, z: np.ndarray, names: Sequence[str], what: str, t: float, smallest: Step | None = None
+) -> np.ndarray:
     """Solve residual(z) = 0, usually with fewer equations than unknowns, by the smallest corrections.
 
     Steps are damped when the residual grows. `names` name the equations, `what` the unknowns, for the error that is
-    raised when no solution is found. Values that satisfy the equations already are returned as they are.
+    raised when no solution is found. Values that satisfy the equations already are returned as they are. `smallest`
+    gives the corrections of linear equations; by default those of minimum norm.
     """
+    smallest = minimum_norm_step if smallest is None else smallest
     residual, J = function(z)
     # where J loses rank in the solution (x² = 0), steps only halve the distance: rounding is never reached
     nothing = UNIT**2 * np.abs(residual)
@@ -64,7 +70,7 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
                 break
             J = without(J, silent)
         A, scale = equilibrated(J)
-        step = minimum_norm_step(A, -np.where(silent, 0.0, residual) / scale)
+        step = smallest(A, -np.where(silent, 0.0, residual) / scale)
         damped = _damped_step(function, z, step, residual, scale, ~silent)
         if damped is None:
             # some equations may be as exact as they can be, while others are not
