@@ -67,6 +67,7 @@ _HOME = {
     "ConjugateGradient": "linalg.saddle.conjugate_gradient",
     "DalembertError": "errors",
     "ModelError": "errors",
+    "NumericallySingular": "errors",
     "StructurallySingular": "errors",
     "UrdfError": "errors",
     "CannotAssemble": "errors",

@@ -27,9 +27,6 @@ from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, sele
 #: whether no function of a model contains the time itself
 THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
-#: what may become of constraints that the equations of a DAE hide
-HIDDEN = ("auto", "given")
-
 
 class Model(Shared):
     """Base of `EquationsOfMotion`, `QuasiLinearDAE` and `ImplicitDAE`.
@@ -149,18 +146,6 @@ class Model(Shared):
             return
         self.kept = Kept()
         ARRIVED.put(self.graph.digest, self)
-
-    def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any, hidden: Any) -> list[str]:
-        """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
-        faults: list[str] = []
-        if not isinstance(hidden, str) or hidden not in HIDDEN:
-            faults.append(f"hidden={shown(hidden)} must be one of {', '.join(map(repr, HIDDEN))}")
-        else:
-            self.hidden = str.__str__(hidden)
-        self._begin(name, {"x": x}, parameters, inputs, discrete, faults)
-        if not self.graph.size("x"):
-            raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
-        return faults
 
     def _set_input(self, name: str, given: Any, faults: list[str]) -> None:
         try:

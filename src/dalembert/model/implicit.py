@@ -10,11 +10,12 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
-from dalembert.model.base import Model, occurrences
+from dalembert.model.base import occurrences
+from dalembert.model.dae import DAE
 from dalembert.model.functions import ModelFunction, describe
 
 
-class ImplicitDAE(Model):
+class ImplicitDAE(DAE):
     """F(t, x, x') = 0, of index 1 or 0, with as many equations as unknowns. Derivatives may occur in any way.
 
     Parameters
@@ -38,9 +39,7 @@ class ImplicitDAE(Model):
     0.25
     """
 
-    state_kinds = ("x",)
     readable_kinds = start_kinds = ("x", "dx")
-    residual_levels = ("constraints",)
     own_formulation = "implicit"
     linear_in_rates = False
     n_constraints = 0

@@ -9,7 +9,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.locks import forks_wait
-from dalembert.model.base import Model, occurrences
+from dalembert.model.base import occurrences
+from dalembert.model.dae import DAE
 from dalembert.model.functions import ModelFunction, describe
 from dalembert.model.travel import carried
 
@@ -27,7 +28,7 @@ class Diagonal:
         return Diagonal, (carried(self.__wrapped__, "leading"),)
 
 
-class QuasiLinearDAE(Model):
+class QuasiLinearDAE(DAE):
     """E(x,t) x' = k(x,t) with optional constraints 0 = h(x,t), square or overdetermined.
 
     Parameters
@@ -58,8 +59,7 @@ class QuasiLinearDAE(Model):
     QuasiLinearDAE('model': 3 unknowns, 3 equations)
     """
 
-    state_kinds = readable_kinds = start_kinds = ("x",)
-    residual_levels = ("constraints",)
+    readable_kinds = start_kinds = ("x",)
     own_formulation = "quasi-linear"
 
     @forks_wait

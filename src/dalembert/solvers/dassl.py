@@ -22,6 +22,7 @@ from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
+from dalembert.regularize.structure.system import is_regularized, stabilized
 from dalembert.solvers.bdf.options import LARGE, BdfOptions
 from dalembert.solvers.linear_algebra import with_pivots
 from dalembert.solvers.method import one_of, require
@@ -66,6 +67,8 @@ class Dassl(BdfOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
+        if is_regularized(model):
+            return stabilized(model)
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
         implicit = system.model.own_formulation == "implicit"
         if self.algebraic_errors == "excluded" and implicit and not model.graph.functions["residual"].traced:

@@ -23,6 +23,7 @@ from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
+from dalembert.regularize.structure.system import is_regularized, stabilized
 from dalembert.solvers.linear_algebra import iteration_pattern, with_pivots
 from dalembert.solvers.method import one_of
 from dalembert.solvers.radau.options import KERNELS_OF, RadauOptions
@@ -71,6 +72,8 @@ class Radau5(RadauOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
+        if is_regularized(model):
+            return stabilized(model)
         if not model.linear_in_rates:
             raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Radau5 cannot treat: take method=Dassl()")
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)

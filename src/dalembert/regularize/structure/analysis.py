@@ -61,6 +61,12 @@ class Structure:
         return int(self.d.sum() - self.c.sum())
 
     @computed
+    def differentiated(self) -> dict[int, tuple[str, ...]]:
+        """Names of the equations that are to be differentiated, by how often; those that are not are left out."""
+        counts = np.unique(self.c[self.c > 0]).tolist()
+        return {k: tuple(self.equations[i] for i in np.flatnonzero(self.c == k)) for k in counts}
+
+    @computed
     def leading(self) -> Incidence:
         """The entries with σ = d − c: the pattern of the system Jacobian, by which highest derivatives follow."""
         sigma = self.incidence
@@ -70,6 +76,12 @@ class Structure:
     def blocks(self) -> list[Block]:
         """Rows and columns of the block triangular form of `leading`, in the order of solution."""
         return triangular_blocks(self.leading, self.matching)
+
+    def __repr__(self) -> str:
+        return (
+            f"Structure({len(self.variables)} unknowns, index {self.index}, {self.degrees_of_freedom} degrees of "
+            f"freedom, {int(self.c.sum())} differentiations, {len(self.blocks)} blocks)"
+        )
 
 
 def analyse(model: Model, rows: Sequence[int] | np.ndarray | None = None) -> Structure:
@@ -96,8 +108,10 @@ def analyse(model: Model, rows: Sequence[int] | np.ndarray | None = None) -> Str
     ...     residual=lambda s: [s.x_dot - s.vx, s.y_dot - s.vy, s.vx_dot + s.lam * s.x, s.vy_dot + s.lam * s.y + 9.81,
     ...                         s.x**2 + s.y**2 - 1])
     >>> structure = analyse(pendulum)
-    >>> structure.c.tolist(), structure.index, structure.degrees_of_freedom
-    ([1, 1, 0, 0, 2], 3, 2)
+    >>> structure
+    Structure(5 unknowns, index 3, 2 degrees of freedom, 4 differentiations, 1 blocks)
+    >>> structure.differentiated
+    {1: ('equation 1', 'equation 2'), 2: ('equation 5',)}
     """
     key = None if rows is None else tuple(int(i) for i in rows)
     return model.kept.get(STRUCTURES, key, lambda: _analyse(model, key))

@@ -34,6 +34,7 @@ from dalembert.model import Model
 from dalembert.regularize.structure.analysis import Structure, analyse, equations_of
 from dalembert.regularize.structure.differentiate import Motion, check_inputs
 from dalembert.regularize.structure.elimination import Rates, given_by_rows, leading_matrix, picked, solved_rates
+from dalembert.regularize.structure.judge import check_generic_points
 
 REGULARIZED: Slot[Regularized] = Slot("regularized form", most=2)
 
@@ -131,11 +132,20 @@ def regularized(model: Model) -> Regularized:
     Regularized(model 'model': 5 + 0 unknowns, 4 differential equations, constraints: 1 of level 0, 1 of level 1, 1 of level 2)
     >>> form.levels[1].names
     ('derivative 1 of equation 5',)
+
+    Raises
+    ------
+    NumericallySingular
+        If equations that the structure takes for independent are not, wherever one looks.
+    ModelError
+        If a third derivative of an input is needed.
     """  # noqa: E501
     return model.kept.get(REGULARIZED, None, lambda: _regularized(model, analyse(model)))
 
 
 def _regularized(model: Model, structure: Structure) -> Regularized:
+    if structure.c.any():
+        check_generic_points(model, structure)
     equations, _ = equations_of(model)
     x, x_dot = equations.x, equations.x_dot
     F = picked(equations.residual, structure.rows)

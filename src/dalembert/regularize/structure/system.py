@@ -1,8 +1,8 @@
-"""What methods integrate in place of a DAE: its equations with the constraints of all levels.
+"""What methods integrate in place of a DAE: its equations with the constraints of all levels [1]_.
 
     projected_form    for Qualidaes: differential equations that are projected, constraints in a chain of blocks
-    overdetermined    for Odassl: as many equations as unknowns, and the others below them
-    stabilized        for Radau5 and Dassl: as many equations as unknowns, with multipliers that vanish on the solution
+    overdetermined    for Odassl: as many equations as unknowns, and the other constraints below them
+    stabilized        for Radau5 and Dassl: as many equations as unknowns, with multipliers κ that vanish on the solution
 
 References
 ----------
@@ -13,6 +13,7 @@ References
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -20,15 +21,95 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.kept import Slot
 from dalembert.model import Model
+from dalembert.model.vocabulary import VOCABULARY
 from dalembert.regularize.formulations import formulate
 from dalembert.regularize.projected import Blocks, ProjectedSystem
 from dalembert.regularize.structure.analysis import analyse
-from dalembert.regularize.structure.chain import Rows, find_chain, kinematic_rows, one_block
+from dalembert.regularize.structure.chain import Rows, find_chain, kinematic_rows, one_block, stages_of_rows
+from dalembert.regularize.structure.hidden import Regularized, regularized
+from dalembert.regularize.structure.incidence import Incidence
+from dalembert.regularize.structure.matching import augment
 from dalembert.regularize.structure.mechanical import equations_of_motion
 from dalembert.regularize.structure.samples import Samples
-from dalembert.regularize.system import System
+from dalembert.regularize.system import System, places
 
 PROJECTED: Slot[ProjectedSystem] = Slot("projected form of a DAE", most=4)
+STACKED: Slot[Stacked] = Slot("a DAE with all its constraints", most=1)
+SQUARE: Slot[System] = Slot("a DAE with all its constraints for other methods", most=2)
+
+
+def is_regularized(model: Model) -> bool:
+    """Whether methods integrate more than the equations that a model has: there are hidden constraints to be found, or
+    it is overdetermined."""
+    if model.own_formulation is None or model.hidden != "auto" or not _is_traced(model):
+        return False
+    return model.n_differential + model.n_constraints > len(model.names("x")) or bool(analyse(model).c.any())
+
+
+def _is_traced(model: Model) -> bool:
+    return all(function.traced for function in model.graph.functions.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """Differential equations, and all constraints below them."""
+
+    system: System
+    stage: np.ndarray | None  # of the unknowns: −d of structural analysis; None if it is not known
+
+    @property
+    def rows(self) -> Rows:
+        differential, every = self.system.differential_equations, np.arange(len(self.system.equations))
+        return Rows(every[differential], every[~differential], np.zeros(0, np.int64))
+
+
+def with_all_constraints(model: Model) -> Stacked:
+    """All equations of a model, those that it hides too, one below the other (kept with it)."""
+    return model.kept.get(STACKED, None, lambda: _with_all_constraints(model))
+
+
+def _with_all_constraints(model: Model) -> Stacked:
+    known = _is_traced(model)
+    if known and model.linear_in_rates:
+        structure, given = analyse(model), formulate(model).stacked()
+        if given.n - (~given.differential_equations).sum() == structure.degrees_of_freedom:  # nothing is missing
+            return Stacked(given, -structure.d)
+    if is_regularized(model) or (known and not model.linear_in_rates):
+        form = regularized(model)
+        stage = np.concatenate([-form.structure.d, form.y_of[:, 1] - form.structure.d[form.y_of[:, 0]]])
+        return Stacked(_system_of(form), stage)
+    if not model.linear_in_rates:
+        raise ModelError(
+            f"the residual of model '{model.name}' runs as Python code, so that its constraints are not known: take "
+            "method=Dassl()"
+        )
+    return Stacked(formulate(model).stacked(), -analyse(model).d if known else None)
+
+
+def _system_of(form: Regularized) -> System:
+    n_x, n_y = form.x.numel(), form.y.numel()
+    x = ca.vertcat(form.x, form.y)
+    x_dot = ca.vertcat(form.x_dot, ca.SX.sym("y_dot", n_y))
+    h = form.constraints
+    residual = ca.densify(ca.vertcat(form.k - ca.mtimes(form.E, form.x_dot), h))
+    leading = ca.sparsify(ca.vertcat(ca.horzcat(form.E, ca.SX(form.E.shape[0], n_y)), ca.SX(h.numel(), n_x + n_y)))
+    sizes = {"x": n_x, "y": n_y} if n_y else {"x": n_x}
+    return System(
+        model=form.model,
+        formulation="regularized",
+        slices=places(sizes),
+        variables=(*form.model.names("x"), *form.y_names),
+        equations=(*form.differential_names, *form.constraint_names),
+        index=np.ones(n_x + n_y, np.int64),
+        x=x,
+        x_dot=x_dot,
+        residual=residual,
+        jacobian=ca.sparsify(ca.jacobian(residual, x)),
+        leading=leading,
+    )
+
+
+# -- for Qualidaes -------------------------------------------------------------------------------------------------
 
 
 def projected_form(model: Model, *, invariants: str = "project") -> ProjectedSystem:
@@ -49,46 +130,32 @@ def projected_form(model: Model, *, invariants: str = "project") -> ProjectedSys
 
 
 def _projected(model: Model, invariants: str) -> ProjectedSystem:
-    stacked, stage = _with_all_constraints(model)
-    differential = stacked.differential_equations
-    every = np.arange(len(stacked.equations))
-    rows = Rows(every[differential], every[~differential], np.zeros(0, np.int64))
-    n = stacked.n
+    whole = with_all_constraints(model)
+    system, rows = whole.system, whole.rows
+    n, m = system.n, len(system.equations)
     if len(rows.algebraic) > n:
         raise ModelError(
             f"model '{model.name}' has {len(rows.algebraic)} constraints for {n} unknowns: leave out those that follow "
             "from the others"
         )
-    if len(every) < n:
+    if m < n:
         raise ModelError(
-            f"model '{model.name}' has {len(every)} equations for {n} unknowns: hidden constraints are missing in "
-            "constraints="
+            f"model '{model.name}' has {m} equations for {n} unknowns: hidden constraints are missing in constraints="
         )
-    factors, blocks = _blocks(stacked, rows, stage)
+    factors, blocks = _blocks(system, rows, whole.stage)
     index = np.ones(n, np.int64)
-    index[_of_index_2(stacked, rows)] = 2
-    order = _order_of_rows(blocks, len(every))
-    stacked, blocks = _reordered(stacked, blocks, order, factors)
-    fields = {field.name: getattr(stacked, field.name) for field in dataclasses.fields(stacked) if field.init}
+    index[_of_index_2(system, rows)] = 2
+    index[system.slices.get("y", slice(0, 0))] = 2  # derivatives of stiff parts are rougher than what was asked for
+    system, blocks = _reordered(system, blocks, _order_of_rows(blocks, m), factors)
+    fields = {field.name: getattr(system, field.name) for field in dataclasses.fields(system) if field.init}
     fields.update(formulation="projected quasi-linear", index=index)
     return ProjectedSystem(**fields, blocks=blocks, form="quasi-linear")
 
 
-def _with_all_constraints(model: Model) -> tuple[System, np.ndarray | None]:
-    """All equations one below the other, and the stages of the unknowns if they are known."""
-    if not model.linear_in_rates:
-        raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Qualidaes cannot treat: take method=Dassl()")
-    stacked = formulate(model).stacked()
-    if not all(function.traced for function in model.graph.functions.values()):
-        return stacked, None
-    return stacked, -analyse(model).d
-
-
 def _blocks(system: System, rows: Rows, stage: np.ndarray | None) -> tuple[np.ndarray, Blocks]:
     """The blocks, and what rows are to be multiplied by."""
-    graph, ones = system.model.graph, np.ones(len(system.equations))
-    if stage is None or graph.externals_in(system.residual):
-        nothing = np.zeros(0, np.int64)
+    ones, nothing = np.ones(len(system.equations)), np.zeros(0, np.int64)
+    if stage is None:
         return ones, one_block(rows, system.n, (nothing, nothing))
     kinematic = kinematic_rows(system, rows)
     row, p, v = kinematic
@@ -97,8 +164,7 @@ def _blocks(system: System, rows: Rows, stage: np.ndarray | None) -> tuple[np.nd
         return ones, one_block(rows, system.n, (row, p))
     stage = stage.copy()
     # positions that no constraint restricts have the stage of their velocities: they may as well come before them
-    alike = stage[p] == stage[v]
-    stage[p[alike]] -= 1
+    stage[p[stage[p] == stage[v]]] -= 1
     found = find_chain(system, rows, stage, samples, (row, p))
     if found is None:
         return ones, one_block(rows, system.n, (row, p))
@@ -116,18 +182,18 @@ def _order_of_rows(blocks: Blocks, m: int) -> np.ndarray:
     """Rows as kernels expect them: kinematic, dynamic, of elements, then constraints from the highest level down."""
     parts = (blocks.kinematic, blocks.dynamic, blocks.elements, blocks.F1, blocks.F2, blocks.F3, blocks.F4)
     order = np.concatenate(parts).astype(np.int64)
-    return order if len(order) == m else np.concatenate([order, np.setdiff1d(np.arange(m), order)])
+    return np.concatenate([order, np.setdiff1d(np.arange(m), order)])
 
 
 def _reordered(system: System, blocks: Blocks, order: np.ndarray, factors: np.ndarray) -> tuple[System, Blocks]:
-    """Rows in another order, and multiplied by factors."""
+    """Rows in another order, constraints multiplied by factors."""
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     rows = order.tolist()
     residual, jacobian, leading = system.residual[rows], system.jacobian[rows, :], system.leading[rows, :]
     if (factors != 1).any():
         times = ca.DM(factors[order])
-        residual, jacobian, leading = times * residual, ca.mtimes(ca.diag(times), jacobian), leading
+        residual, jacobian = times * residual, ca.mtimes(ca.diag(times), jacobian)
     moved = dataclasses.replace(
         system,
         equations=tuple(system.equations[i] for i in rows),
@@ -143,3 +209,125 @@ def _reordered(system: System, blocks: Blocks, order: np.ndarray, factors: np.nd
             for link in blocks.links
         )
     return moved, dataclasses.replace(blocks, **changed)
+
+
+# -- for other methods ---------------------------------------------------------------------------------------------
+
+
+def overdetermined(model: Model) -> System:
+    """Build (once) what Odassl integrates: a DAE of index 1, and as further constraints all that it hides."""
+    return model.kept.get(SQUARE, "overdetermined", lambda: _overdetermined(model))
+
+
+def _overdetermined(model: Model) -> System:
+    whole = with_all_constraints(model)
+    system, rows = whole.system, whole.rows
+    used, others = _square_part(model, whole)
+    kept, extra = np.concatenate([rows.differential, used]).tolist(), others.tolist()
+    return dataclasses.replace(
+        system,
+        formulation="regularized, overdetermined",
+        equations=tuple(system.equations[i] for i in kept),
+        residual=system.residual[kept],
+        jacobian=system.jacobian[kept, :],
+        leading=system.leading[kept, :],
+        constraints=system.residual[extra] if extra else ca.SX(0, 1),
+        constraint_names=tuple(system.equations[i] for i in extra),
+    )
+
+
+def stabilized(model: Model) -> System:
+    """Build (once) what Radau5 and Dassl integrate: E x' = k − B κ with all constraints, index 2 in κ.
+
+    There is one κ for each constraint beyond those that determine unknowns without derivatives, and it vanishes on the
+    solution, as η does in the form of Gear, Gupta and Leimkuhler. It changes unknowns of the constraint's own stage
+    alone, along its gradient, in the metric of their leading matrix: errors of κ then do not move what constraints
+    leave free. B = (∂h/∂x)ᵀ there; without stages it is E (∂h/∂x)ᵀ.
+    """
+    return model.kept.get(SQUARE, "stabilized", lambda: _stabilized(model))
+
+
+def _stabilized(model: Model) -> System:
+    whole = with_all_constraints(model)
+    system, rows = whole.system, whole.rows
+    used, others = _square_part(model, whole)
+    n, k = system.n, len(others)
+    if not k:
+        return system
+    kappa = ca.SX.sym("kappa", k)
+    differential, algebraic = rows.differential.tolist(), np.concatenate([used, others]).tolist()
+    B = _directions(system, rows, whole.stage, others)
+    residual = ca.vertcat(system.residual[differential] - ca.mtimes(B, kappa), system.residual[algebraic])
+    # κ vanishes on the solution: Newton's matrix does without its products with derivatives of B
+    nothing = ca.SX(len(algebraic), k)
+    jacobian = ca.horzcat(system.jacobian[differential + algebraic, :], ca.vertcat(-B, nothing))
+    slices = {**system.slices, "kappa": slice(n, n + k)}
+    component = VOCABULARY["kappa"].component
+    return dataclasses.replace(
+        system,
+        formulation="regularized, stabilized",
+        slices=slices,
+        variables=(*system.variables, *(component.format(system.equations[i]) for i in others)),
+        equations=tuple(system.equations[i] for i in differential + algebraic),
+        index=np.concatenate([system.index, np.full(k, 3)]),
+        x=ca.vertcat(system.x, kappa),
+        x_dot=ca.vertcat(system.x_dot, ca.SX.sym("kappa_dot", k)),
+        residual=ca.densify(residual),
+        jacobian=ca.sparsify(jacobian),
+        leading=ca.sparsify(ca.horzcat(system.leading[differential + algebraic, :], ca.SX(n + k, k))),
+    )
+
+
+def _directions(system: System, rows: Rows, stage: np.ndarray | None, constraints: np.ndarray) -> ca.SX:
+    """B: a column for each of the constraints, a row for each differential equation."""
+    _, blocks = _blocks(system, rows, stage)
+    if blocks.selector:
+        moving = np.flatnonzero(system.differential).tolist()
+        gradients = system.jacobian[constraints.tolist(), moving]
+        return ca.sparsify(ca.mtimes(system.leading[rows.differential.tolist(), moving], gradients.T))
+    place = np.full(len(system.equations), -1)
+    place[rows.differential] = np.arange(len(rows.differential))
+    place[constraints] = np.arange(len(constraints))
+    own = np.full(system.n, -1)
+    of_link, of_row = np.full(system.n, -1), np.full(len(system.equations), -2)
+    for number, link in enumerate(blocks.constraints):
+        own[link.unknowns], of_link[link.unknowns], of_row[link.rows] = link.own, number, number
+    i, j = (np.array(part, np.int64) for part in system.jacobian.sparsity().get_triplet())
+    here = np.flatnonzero(np.isin(i, constraints) & (of_row[i] == of_link[j]) & (own[j] >= 0))
+    shape = len(rows.differential), len(constraints)
+    pattern = ca.Sparsity.triplet(*shape, place[own[j[here]]].tolist(), place[i[here]].tolist())
+    entries = system.jacobian.nz[here.tolist()]
+    # entries of a pattern stand by columns, then rows
+    order = np.lexsort((place[own[j[here]]], place[i[here]]))
+    return ca.SX(pattern, entries[order.tolist()] if len(order) else ca.SX(0, 1))
+
+
+def _square_part(model: Model, whole: Stacked) -> tuple[np.ndarray, np.ndarray]:
+    """Constraints that determine the unknowns without derivatives, those of the latest stages; and all others."""
+    system, rows, n = whole.system, whole.rows, whole.system.n
+    moving = system.differential
+    if len(rows.differential) != moving.sum():
+        raise ModelError(
+            f"model '{model.name}' has {len(rows.differential)} equations with derivatives, of {moving.sum()} "
+            "unknowns, so that there is no form of it with as many equations as unknowns: take Qualidaes"
+        )
+    resting = np.flatnonzero(~moving)
+    i, j = (np.array(part, np.int64) for part in system.jacobian.sparsity().get_triplet())
+    stage = np.zeros(n, np.int64) if whole.stage is None else whole.stage
+    latest = stages_of_rows((i, j), stage, len(system.equations))[rows.algebraic]
+    ordered = rows.algebraic[np.argsort(-latest, kind="stable")]
+    row_at, column_at = (np.full(size, -1) for size in (len(system.equations), n))
+    row_at[ordered], column_at[resting] = np.arange(len(ordered)), np.arange(len(resting))
+    here = (row_at[i] >= 0) & (column_at[j] >= 0)
+    pattern = Incidence.of(row_at[i[here]], column_at[j[here]], np.zeros(here.sum()), (len(ordered), len(resting)))
+    row_of, column_of = np.full(len(resting), -1), np.full(len(ordered), -1)
+    for number in range(len(ordered)):  # each finds its place if those before it leave one
+        augment(pattern, number, row_of, column_of)
+    if (row_of < 0).any():
+        names = ", ".join(f"'{system.variables[resting[k]]}'" for k in np.flatnonzero(row_of < 0)[:4])
+        raise ModelError(
+            f"model '{model.name}' has no constraints that determine {names}, of which no derivative occurs: take "
+            "Qualidaes"
+        )
+    used = ordered[row_of]
+    return used, np.setdiff1d(rows.algebraic, used)

@@ -1,0 +1,67 @@
+"""What DAEs have in common besides what every model has: their structure, which `regularize/structure` finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dalembert.checks import shown
+from dalembert.errors import ModelError
+from dalembert.model.base import Model
+
+if TYPE_CHECKING:
+    from dalembert.regularize.structure import Structure
+
+#: what may become of constraints that the equations of a DAE hide
+HIDDEN = ("auto", "given")
+
+
+class DAE(Model):
+    """Base of `QuasiLinearDAE` and `ImplicitDAE`."""
+
+    state_kinds = ("x",)
+    residual_levels = ("constraints",)
+
+    def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any, hidden: Any) -> list[str]:
+        """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
+        faults: list[str] = []
+        if not isinstance(hidden, str) or hidden not in HIDDEN:
+            faults.append(f"hidden={shown(hidden)} must be one of {', '.join(map(repr, HIDDEN))}")
+        else:
+            self.hidden = str.__str__(hidden)
+        self._begin(name, {"x": x}, parameters, inputs, discrete, faults)
+        if not self.graph.size("x"):
+            raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
+        return faults
+
+    @property
+    def structure(self) -> Structure | None:
+        """What structural analysis tells: index, differentiations, blocks. None if functions run as Python code.
+
+        Raises
+        ------
+        StructurallySingular
+            If equations are too many for the unknowns in them, or too few.
+        """
+        from dalembert.regularize.structure import analyse  # at the first call: models know nothing of this room
+
+        if any(not function.traced for function in self.graph.functions.values()):
+            return None
+        return analyse(self)
+
+    @property
+    def index(self) -> int | None:
+        """The structural index: 0 for ordinary differential equations; None if functions run as Python code.
+
+        It is so many derivatives of the equations that are needed to get x\' as a function of x and t.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> motor = da.QuasiLinearDAE(
+        ...     x=["angle", "speed", "torque"], leading=[1, 1, 0],
+        ...     rhs=lambda s: [s.speed, s.torque, s.angle - s.t**2])       # which torque makes it turn like this?
+        >>> motor.index
+        3
+        """
+        structure = self.structure
+        return None if structure is None else structure.index
