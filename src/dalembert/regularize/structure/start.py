@@ -220,7 +220,7 @@ class _Part:
 
     def solve(self, free: np.ndarray, z: np.ndarray, given: Sequence[int] = ()) -> np.ndarray:
         step = NearestStep(free, np.asarray(given, int))
-        return nearest_solution(self, z, self._names, "x", self._start.t, step)
+        return nearest_solution(self, z, self._names, "x", self._start.t, smallest=step)
 
     def guesses(self, free: np.ndarray, z: np.ndarray) -> Iterator[np.ndarray]:
         """z; and if the free unknowns are enough to satisfy the equations, other values of these."""
