@@ -11,7 +11,7 @@ from dalembert.errors import InconsistentInitialValues
 from dalembert.kept import Slot
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.regularize.newton import Matrix, equilibrated, minimum_norm_step, row_sizes
-from dalembert.regularize.structure.elimination import picked
+from dalembert.regularize.structure.forms import picked
 from dalembert.regularize.structure.start_equations import extended
 
 if TYPE_CHECKING:
