@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.checks import shown
 from dalembert.errors import ModelError
 from dalembert.model.base import Model
+from dalembert.model.vocabulary import numbered
 
 if TYPE_CHECKING:
     from dalembert.regularize.structure import Structure
@@ -19,7 +20,9 @@ class DAE(Model):
     """Base of `QuasiLinearDAE` and `ImplicitDAE`."""
 
     state_kinds = ("x",)
-    residual_levels = ("constraints",)
+    residual_levels = ("constraints", "hidden")
+    #: of a model from which equations were taken: what those that are left are called
+    _equation_names: tuple[str, ...] | None = None
 
     def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any, hidden: Any) -> list[str]:
         """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
@@ -32,6 +35,13 @@ class DAE(Model):
         if not self.graph.size("x"):
             raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
         return faults
+
+    @property
+    def equation_names(self) -> tuple[str, ...]:
+        """What messages call the equations: first those of `rhs=` or `residual=`, then those of `constraints=`."""
+        if self._equation_names is not None:
+            return self._equation_names
+        return (*numbered("equation", self.n_differential), *numbered("constraint", self.n_constraints))
 
     @property
     def structure(self) -> Structure | None:
