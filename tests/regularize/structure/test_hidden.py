@@ -166,3 +166,52 @@ def test_inputs_have_two_derivatives():
         np.testing.assert_allclose(level, 0, atol=1e-15)
     with pytest.raises(da.ModelError, match=r"equation 4 has to be differentiated 3 times.* input 'path'"):
         regularized(chain(4))
+
+
+def test_hidden_constraints_of_a_model():
+    hidden = pendulum_of_the_paper(False).hidden_constraints()
+    assert len(hidden) == 2
+    assert repr(hidden).splitlines() == [
+        "HiddenConstraints(of model 'pendulum': 2 hidden, by level",
+        "  0: 1, 0 of them hidden",
+        "  1: 1, 1 of them hidden",
+        "  2: 1, 1 of them hidden)",
+    ]
+    position, velocity, _ = hidden.values([0.9, 0.0, 0.1, 5.0, 0.0])
+    assert position == pytest.approx(0)
+    assert velocity == pytest.approx(0.18)
+    for wrong in ([1.0], "x", [np.nan] * 4):
+        with pytest.raises(da.ModelError):
+            hidden.values(wrong)
+    with pytest.raises(da.ModelError, match="t='now'"):
+        hidden.values([0.0] * 5, t="now")
+
+
+def test_derivatives_that_are_unknowns_are_found_for_values():
+    model = da.ImplicitDAE(
+        x=["a", "b", "c"],
+        residual=lambda s: [s.a_dot**3 + s.a_dot - s.b, s.b - np.sin(s.t) * s.a, s.c - s.b_dot],
+    )
+    t, y, a = 0.4, 0.7, (0.7**3 + 0.7) / np.sin(0.4)
+    hidden = model.hidden_constraints()
+    levels = hidden.values([a, y**3 + y, np.cos(t) * a + np.sin(t) * y], t)
+    assert [len(level) for level in levels] == [2, 1]
+    for level in levels:
+        np.testing.assert_allclose(level, 0, atol=1e-10)
+
+
+def test_nothing_is_hidden_in_ordinary_differential_equations():
+    hidden = da.QuasiLinearDAE(x=["z"], rhs=lambda s: [-s.z]).hidden_constraints()
+    assert repr(hidden) == "HiddenConstraints(of model 'model': none)"
+    assert len(hidden) == 0
+    assert hidden.values([1.0]) == []
+
+
+def test_functions_in_python_hide_everything():
+    def rhs(s):
+        return [float(s.x[1]), float(s.x[0]) - 1.0]
+
+    with pytest.warns(da.UntraceableWarning):
+        model = da.QuasiLinearDAE(x=["a", "b"], leading=[1, 0], rhs=rhs)
+    with pytest.raises(da.ModelError, match="runs as Python code"):
+        model.hidden_constraints()
