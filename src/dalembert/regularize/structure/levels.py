@@ -23,6 +23,7 @@ STEPS, CONVERGED = 30, 1e-12
 class HiddenLevels:
     """The constraints of a DAE by level: `levels[k]` were differentiated k times."""
 
+    model: Model  # with its own values of parameters
     form: Regularized
 
     @property
@@ -35,17 +36,15 @@ class HiddenLevels:
 
     def __repr__(self) -> str:
         """How many there are on which level; the expressions themselves would be pages."""
-        lines = [f"HiddenConstraints(of model {self.form.model.name!r}: {len(self)} hidden, by level"]
+        lines = [f"HiddenConstraints(of model {self.model.name!r}: {len(self)} hidden, by level"]
         for k, level in enumerate(self.levels):
             lines.append(f"  {k}: {len(level)}, {int(level.added.sum())} of them hidden")
         lines += [f"  invariants: {len(self.form.invariants)}"] if len(self.form.invariants) else []
-        return (
-            "\n".join(lines) + ")" if len(lines) > 1 else f"HiddenConstraints(of model {self.form.model.name!r}: none)"
-        )
+        return "\n".join(lines) + ")" if len(lines) > 1 else f"HiddenConstraints(of model {self.model.name!r}: none)"
 
     def values(self, x: Any, t: float = 0.0) -> list[np.ndarray]:
         """Residuals of the constraints by level. Derivatives that are unknowns are those which fit best."""
-        form, model = self.form, self.form.model
+        form, model = self.form, self.model
         try:
             x, t = reals(x).ravel(), real(t)
         except NoNumber as reason:
@@ -86,4 +85,4 @@ class HiddenLevels:
 
 def hidden_levels(model: Model) -> HiddenLevels:
     """The constraints of a DAE by level, those that it hides too."""
-    return HiddenLevels(regularized(model))
+    return HiddenLevels(model, regularized(model))
