@@ -20,7 +20,7 @@ class DAE(Model):
     """Base of `QuasiLinearDAE` and `ImplicitDAE`."""
 
     state_kinds = ("x",)
-    residual_levels = ("constraints",)
+    residual_levels = ("constraints", "hidden")
     #: of a model from which equations were taken: what those that are left are called
     _equation_names: tuple[str, ...] | None = None
 

@@ -40,6 +40,7 @@ def simulate(
     x0: Any = None,
     dx0: Any = None,
     initial_conditions: Callable[[Any], Any] | None = None,
+    fixed: Sequence[str] = (),
     method: Any = "auto",
     rtol: Any = 1e-6,
     atol: Any = 1e-8,
@@ -73,6 +74,8 @@ def simulate(
     initial_conditions : callable, optional
         ``lambda s: [...]``: residuals that shall vanish at the start beside all constraints; see
         `consistent_initial_values`.
+    fixed : sequence of str
+        Unknowns of a DAE whose start values stay as given, while others are found.
     method : str or options object
         ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``. "auto" is Radau5, and Hem5
         for trees of thousands of bodies in joint coordinates.
@@ -162,7 +165,7 @@ def simulate(
         drive,
         Task(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
-            tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
+            fixed=fixed, tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
             events=users, own_events=len(users), sampling=sampling, dense_output=dense, trace=traced,
             bar=progress_bar(t0, t1) if shows else None, checkpoint=saving,
         ),
