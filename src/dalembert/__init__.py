@@ -93,6 +93,7 @@ _HOME = {
     "UntraceableWarning": "errors",
     "InitialValuesCorrected": "errors",
     "HighIndex": "errors",
+    "DerivativeJumps": "errors",
     "StepMissedTolerance": "errors",
     "ContactsNotSolved": "errors",
     "FileError": "errors",

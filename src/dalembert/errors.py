@@ -244,6 +244,10 @@ class HighIndex(UserWarning):
     """The equations of a DAE have a higher index than the method is made for."""
 
 
+class DerivativeJumps(UserWarning):
+    """A hidden constraint of a DAE is the derivative of a function with a kink, so that what follows from it jumps."""
+
+
 class StepMissedTolerance(UserWarning):
     """Steps of the smallest size that the user allows were accepted although their error was too large."""
 

@@ -81,12 +81,10 @@ def judge_index(model: Model, method: str, trusted: int, t: float, x: np.ndarray
 
 def explained(model: Model, index: Index, t: float) -> str:
     """Who is behind an index above 1."""
-    n = model.graph.functions["rhs"].shape[0] if model.own_formulation == "quasi-linear" else model.graph.size("x")
-    which = index.equation
-    equation = f"equation {which + 1}" if which < n else f"constraint {which - n + 1}"
+    unknown, equation = model.names("x")[index.unknown], model.equation_names[index.equation]
     return (
         f"The equations of model '{model.name}' have index {index.value} at t = {t:.9g}: "
-        f"'{model.names('x')[index.unknown]}' is determined only by derivatives of {equation}."
+        f"'{unknown}' is determined only by derivatives of {equation}."
     )
 
 

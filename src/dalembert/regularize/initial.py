@@ -284,8 +284,12 @@ class StartOfMotion:
             residual, J = self.problems.velocity(self.t, {**self.values, "v": v}, self.theta)
             return residual.ravel(), J
 
+        def trial(v: np.ndarray, move: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+            near = {kind: move(self.values[kind]) for kind in ("s", "p")}
+            return self.problems.velocity(self.t, {**self.values, **near, "v": move(v)}, self.theta)[0].ravel()
+
         start = self.values["v"]
-        v = nearest_solution(function, start, self.equations["velocity"], "the velocities v", self.t)
+        v = nearest_solution(function, start, self.equations["velocity"], "the velocities v", self.t, trial)
         if v is start:
             return 0.0
         self.values["v"] = v.copy()

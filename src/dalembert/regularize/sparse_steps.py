@@ -52,7 +52,12 @@ def equilibrated(J: csc_matrix) -> tuple[csc_matrix, np.ndarray]:
     """J with rows divided by their largest entries, and these."""
     scale = abs(J).max(axis=1).toarray().ravel()
     scale[scale == 0] = 1
-    return csc_matrix(diags(1 / scale) @ J), scale
+    return divided(J, scale), scale
+
+
+def divided(J: csc_matrix, rows: np.ndarray) -> csc_matrix:
+    """J with its rows divided by these numbers."""
+    return csc_matrix(diags(1 / rows) @ J)
 
 
 def without(J: csc_matrix, rows: np.ndarray) -> csc_matrix:

@@ -16,7 +16,6 @@ from scipy import sparse
 from dalembert.errors import ModelError
 from dalembert.kept import computed
 from dalembert.model import Model
-from dalembert.model.vocabulary import numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +106,11 @@ class Equations:
             )
         graph = model.graph
         if model.own_formulation == "implicit":
-            F = graph.value("residual")
-            return cls(numbered("equation", F.numel()), F, graph.symbol["x"], graph.dx)
-        k = graph.value("rhs")
-        rows, names = [k - ca.mtimes(graph.value("leading"), graph.dx)], numbered("equation", k.numel())
+            return cls(model.equation_names, graph.value("residual"), graph.symbol["x"], graph.dx)
+        rows = [graph.value("rhs") - ca.mtimes(graph.value("leading"), graph.dx)]
         if model.n_constraints:
             rows.append(graph.value("constraints"))
-            names += numbered("constraint", model.n_constraints)
-        return cls(names, ca.densify(ca.vertcat(*rows)), graph.symbol["x"], graph.dx)
+        return cls(model.equation_names, ca.densify(ca.vertcat(*rows)), graph.symbol["x"], graph.dx)
 
     def incidence(self) -> Incidence:
         """σ of all equations."""

@@ -1,8 +1,8 @@
 """Whether the structure of a DAE tells the truth: the matrix by which its highest derivatives follow must be regular.
 
 Structural analysis knows which unknowns occur, and nothing of the numbers. It is right, and the hidden constraints are
-all there are, where the system Jacobian ∂f_i^(c_i)/∂x_j^(d_j) is regular [1]_. If terms cancel, in one equation or between
-several, it is singular: the index is higher than the structure says, or equations depend on each other.
+all there are, where the system Jacobian ∂f_i^(c_i)/∂x_j^(d_j) is regular [1]_. If terms cancel, in one equation or
+between several, it is singular: the index is higher than the structure says, or equations depend on each other.
 
 References
 ----------
@@ -25,7 +25,8 @@ from dalembert.model import Model
 from dalembert.regularize.newton import scales
 from dalembert.regularize.pencil import RANK
 from dalembert.regularize.structure.analysis import Structure, analyse, equations_of, listed
-from dalembert.regularize.structure.elimination import picked, sample_points
+from dalembert.regularize.structure.elimination import sample_points
+from dalembert.regularize.structure.forms import picked
 
 #: rows of blocks from which sparse factors are used
 LARGE = 300
@@ -35,6 +36,9 @@ NEARBY = 1e-3
 SHARE = 1e-3
 #: digits to which shares are the same at all points, so that a combination can be written down
 SAME = 1e-8
+
+#: relative change of unknowns that shows which entries are rounding errors: these change as a whole
+TREMBLE = 1e-9
 
 JACOBIAN: Slot[Callable] = Slot("system Jacobian", most=4)
 
@@ -53,7 +57,7 @@ class Singular:
 
 
 def system_jacobian(model: Model, structure: Structure | None = None) -> Callable[..., np.ndarray]:
-    """A function of t, x, x' and θ that gives the entries of the system Jacobian, in the order of `structure.leading`."""
+    """A function of t, x, x' and θ for the entries of the system Jacobian, in the order of `structure.leading`."""
     structure = analyse(model) if structure is None else structure
     return model.kept.get(JACOBIAN, structure, lambda: _system_jacobian(model, structure))
 
@@ -71,7 +75,17 @@ def _system_jacobian(model: Model, structure: Structure) -> Callable[..., np.nda
             place = np.searchsorted(i + n * j, leading.rows[wanted] + n * leading.columns[wanted])
             values[wanted.tolist()] = J.nz[place.tolist()]
     function = ca.Function("J", [graph.t, equations.x, equations.x_dot, graph.theta], [ca.densify(values)])
-    return lambda t, x, x_dot, theta: np.array(function(t, x, x_dot, theta), float).ravel()
+    shift = 1 + TREMBLE * np.random.default_rng(3).uniform(-1, 1, (2, n))
+
+    def entries(t: float, x: np.ndarray, x_dot: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """Entries that are nothing but rounding errors are zero."""
+        here, beside = (
+            np.array(function(t, x * a, x_dot * b, theta), float).ravel() for a, b in ((1.0, 1.0), shift)
+        )  # fmt: skip
+        noise = np.abs(here - beside) > 1e-2 * np.maximum(np.abs(here), np.abs(beside))
+        return np.where(noise, 0.0, here)
+
+    return entries
 
 
 def singular_blocks(structure: Structure, entries: np.ndarray) -> list[Singular]:

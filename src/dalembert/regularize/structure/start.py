@@ -23,19 +23,21 @@ from dalembert.regularize.initial import InitialValues
 from dalembert.regularize.initial_quasi_linear import LARGEST
 from dalembert.regularize.judgement import check_unchanged, relative_change, tell_of_unknowns
 from dalembert.regularize.newton import Matrix, column_scales, nearest_solution, row_sizes
-from dalembert.regularize.structure.analysis import analyse
-from dalembert.regularize.structure.hidden import Regularized, regularized
+from dalembert.regularize.structure.forms import Regularized
+from dalembert.regularize.structure.hidden import regularized
 from dalembert.regularize.structure.start_equations import Conditions, StartEquations, start_equations
 from dalembert.regularize.structure.start_rates import derivatives
 from dalembert.regularize.structure.start_steps import NearestStep, independent, undetermined
 from dalembert.regularize.structure.start_words import contradiction, nothing_determines
+from dalembert.regularize.structure.system import is_regularized
 
 #: so far from a point, relative to it, it is seen how large equations are
 NEARBY = 0.1
 
 
 def form_for_start(model: Model, wanted: str = "") -> Regularized | None:
-    """The regularized form of a DAE that hides constraints, or is large; None: start values are found without it.
+    """The regularized form of a DAE that hides constraints, is overdetermined, or large; None: start values are found
+    without it.
 
     `wanted` names arguments that need it in any case.
     """
@@ -47,9 +49,8 @@ def form_for_start(model: Model, wanted: str = "") -> Regularized | None:
             role, reason = next(iter(python.items()))
             raise OptionError(f"{wanted} is for models whose functions can be traced; {role}= cannot: {reason}")
         return None
-    if wanted or (model.hidden == "auto" and (len(model.names("x")) > LARGEST or analyse(model).c.any())):
-        return regularized(model)
-    return None
+    large = model.hidden == "auto" and len(model.names("x")) > LARGEST
+    return regularized(model) if wanted or large or is_regularized(model) else None
 
 
 def regularized_start(
@@ -248,7 +249,7 @@ class _Part:
 
     def solve(self, free: np.ndarray, z: np.ndarray, given: Sequence[int] = ()) -> np.ndarray:
         step = NearestStep(free, np.asarray(given, int))
-        return nearest_solution(self, z, self._names, "x", self._start.t, step)
+        return nearest_solution(self, z, self._names, "x", self._start.t, smallest=step)
 
     def guesses(self, free: np.ndarray, z: np.ndarray) -> Iterator[np.ndarray]:
         """z; and if the free unknowns are enough to satisfy the equations, other values of these."""

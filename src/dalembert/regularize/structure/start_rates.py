@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import casadi as ca
 import numpy as np
 
@@ -11,12 +9,9 @@ from dalembert.errors import InconsistentInitialValues
 from dalembert.kept import Slot
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.regularize.newton import Matrix, equilibrated, row_sizes
-from dalembert.regularize.structure.elimination import picked
+from dalembert.regularize.structure.forms import Regularized, picked
 from dalembert.regularize.structure.start_equations import extended
 from dalembert.regularize.structure.start_steps import NearestStep
-
-if TYPE_CHECKING:
-    from dalembert.regularize.structure.hidden import Regularized
 
 RATES: Slot[Rates] = Slot("derivatives at the start", most=1)
 

@@ -68,7 +68,7 @@ def _remedy(
     start: Start, fixed: int, own: Sequence[str], guilty: list[int], numbers: np.ndarray, J: Matrix, z: np.ndarray
 ) -> str:
     eq = start.equations
-    freedom = start.form.structure.degrees_of_freedom
+    freedom = start.form.degrees_of_freedom - len(start.form.invariants)
     count = int(start.fixed.sum() + eq.conditions.sum())
     too_many = f": {count} {'are' if count > 1 else 'is'} given, and {_choices(freedom)} can be chosen"
     too_many = too_many if count > freedom else ""
