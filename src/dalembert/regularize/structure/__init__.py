@@ -4,5 +4,17 @@ from dalembert.regularize.structure.analysis import Structure, analyse, listed
 from dalembert.regularize.structure.forms import Constraints, Regularized
 from dalembert.regularize.structure.hidden import regularized
 from dalembert.regularize.structure.incidence import Equations, Incidence
+from dalembert.regularize.structure.levels import HiddenLevels, hidden_levels
 
-__all__ = ["Constraints", "Equations", "Incidence", "Regularized", "Structure", "analyse", "listed", "regularized"]
+__all__ = [
+    "Constraints",
+    "Equations",
+    "HiddenLevels",
+    "Incidence",
+    "Regularized",
+    "Structure",
+    "analyse",
+    "hidden_levels",
+    "listed",
+    "regularized",
+]

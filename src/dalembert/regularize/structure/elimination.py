@@ -180,7 +180,7 @@ def sample_points(model: Model, count: int = 6) -> list[tuple[float, np.ndarray,
     for k in range(count):
         size = (1.0, 0.1, 0.7, 3.0, 10.0, 1.0)[k % 6]
         x = size * random.uniform(-1.0, 1.0, n) if k % 2 else size * random.uniform(0.2, 1.0, n)
-        theta = model.graph.sample_theta(float(random.uniform(0.2, 1.0)))
+        theta = model.graph.sample_theta(float(random.uniform(0.2, 1.0)), float(random.uniform(0.0, 0.5)) * (k % 2))
         points.append((float(random.uniform(0.0, 1.0)), x, size * random.uniform(-1.0, 1.0, n), theta))
     return points
 

@@ -9,6 +9,7 @@ moved together. Each is a damped Gauss-Newton iteration.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -165,9 +166,14 @@ class Start:
 
     def _solve_stage(self, stage: int) -> None:
         eq = self.equations
+        rows, unknowns = eq.row_stage == stage, eq.stage == stage
         try:
-            self.z = self._solved(eq.row_stage == stage, eq.stage == stage)
+            self.z = self._solved(rows, unknowns)
         except InconsistentInitialValues:
+            # from where free unknowns suit the equations of the model, if they can: zero is a bad guess for a force
+            free = np.flatnonzero(unknowns & ~self.fixed & ~self.given)
+            with contextlib.suppress(InconsistentInitialValues):
+                self.z = _Part(self, rows & ~eq.conditions).solve(free, self.z)
             self.z = self._solved(eq.row_stage <= stage, eq.stage <= stage, last=True)
 
     def _solved(self, rows: np.ndarray, unknowns: np.ndarray, last: bool = False) -> np.ndarray:

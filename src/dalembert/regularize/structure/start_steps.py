@@ -49,7 +49,11 @@ class NearestStep:
             c[np.abs(c) <= NOTHING * (np.abs(left) @ np.abs(b))] = 0.0
             step[self.given] = _smallest(B, c)
             b = b - G @ step[self.given]
-        step[self.free] = columns * (V[:rank].T @ ((U[:, :rank].T @ b) / S[:rank]))
+        move = columns * (V[:rank].T @ ((U[:, :rank].T @ b) / S[:rank]))
+        if rank < len(move):  # smallest as the user counts where nothing else tells, not as scaled
+            unseen, _ = np.linalg.qr(columns[:, None] * V[rank:].T)
+            move = move - unseen @ (unseen.T @ move)
+        step[self.free] = move
         return step
 
     def _sparse(self, A: Matrix, b: np.ndarray) -> np.ndarray:

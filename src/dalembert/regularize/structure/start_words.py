@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
-from dalembert.regularize.newton import entries, equilibrated, minimum_norm_step
+from dalembert.regularize.newton import Matrix, entries, equilibrated, minimum_norm_step
 
 if TYPE_CHECKING:
     from dalembert.regularize.structure.start import Start
@@ -42,6 +42,7 @@ def contradiction(start: Start, rows: np.ndarray, moving: np.ndarray, z: np.ndar
     order = np.argsort(-np.abs(left), kind="stable")[:MOST]
     guilty = sorted(int(i) for i in order if abs(left[i]) > SHARE * np.abs(left).max())
     worst = guilty[int(np.argmax(np.abs(r[guilty])))]
+    guilty = _together(J[guilty], guilty, guilty.index(worst))
     names = [eq.names[numbers[i]] for i in guilty]
     size = abs(J[guilty]).sum(axis=0)
     involved = np.flatnonzero((np.asarray(size).ravel() > 0) & start.fixed)
@@ -54,7 +55,16 @@ def contradiction(start: Start, rows: np.ndarray, moving: np.ndarray, z: np.ndar
     return InconsistentInitialValues(f"{found} {_remedy(start, len(involved), own, guilty, numbers, J)}")
 
 
-def _remedy(start: Start, fixed: int, own: Sequence[str], guilty: Sequence[int], numbers: np.ndarray, J) -> str:
+def _together(J: Matrix, rows: list[int], worst: int) -> list[int]:
+    """Those of the rows that have to do with the worst of them: they share unknowns with it, or with one that does."""
+    there = (J if isinstance(J, np.ndarray) else J.toarray()) != 0
+    found = np.arange(len(rows)) == worst
+    for _ in rows:
+        found |= there[:, there[found].any(axis=0)].any(axis=1)
+    return [row for row, there in zip(rows, found, strict=True) if there]
+
+
+def _remedy(start: Start, fixed: int, own: Sequence[str], guilty: Sequence[int], numbers: np.ndarray, J: Matrix) -> str:
     eq = start.equations
     freedom = start.form.structure.degrees_of_freedom
     count = int(start.fixed.sum() + eq.conditions.sum())
@@ -77,7 +87,9 @@ def _choices(freedom: int) -> str:
     return "nothing" if freedom == 0 else f"only {freedom}"
 
 
-def _not_finite(start: Start, numbers: np.ndarray, finite: np.ndarray, J, where: str) -> InconsistentInitialValues:
+def _not_finite(
+    start: Start, numbers: np.ndarray, finite: np.ndarray, J: Matrix, where: str
+) -> InconsistentInitialValues:
     eq = start.equations
     if finite.all():
         rows, columns = np.nonzero(~np.isfinite(J)) if isinstance(J, np.ndarray) else _bad(J)
@@ -95,7 +107,7 @@ def _not_finite(start: Start, numbers: np.ndarray, finite: np.ndarray, J, where:
     )
 
 
-def _bad(J) -> tuple[np.ndarray, np.ndarray]:
+def _bad(J: Matrix) -> tuple[np.ndarray, np.ndarray]:
     coordinates = J.tocoo()
     bad = ~np.isfinite(coordinates.data)
     return coordinates.row[bad], coordinates.col[bad]
