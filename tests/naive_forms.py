@@ -7,8 +7,11 @@ from dalembert import QuasiLinearDAE, hidden_constraints
 from dalembert.model.expression import to_sx
 
 
-def naive(model):
-    """A `QuasiLinearDAE` with the unknowns of all vectors of the model, named z_<name>."""
+def naive(model, constraints=None):
+    """A `QuasiLinearDAE` with the unknowns of all vectors of the model, named z_<name>.
+
+    `constraints` is a CasADi function of t, x and θ for constraints in place of those of the model.
+    """
     graph, hidden = model.graph, hidden_constraints(model)
     kinds = [kind for kind in model.state_kinds if graph.size(kind)]
     z = ca.vertcat(*(graph.symbol[kind] for kind in kinds))
@@ -24,6 +27,8 @@ def naive(model):
     algebraic = [graph.value("auxiliary")] if "w" in rate else []
     h = ca.vertcat(*algebraic, hidden.c, hidden.g, hidden.h)
     E = ca.jacobian(ca.vertcat(*left), z_dot)
+    if constraints is not None:
+        h = constraints(graph.t, z, graph.theta)
     function = ca.Function("naive", [graph.t, z, graph.theta], [E, ca.vertcat(*right), h])
 
     def part(number):

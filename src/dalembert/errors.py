@@ -58,6 +58,23 @@ class StructurallySingular(ModelError):
         self.overdetermined, self.underdetermined = overdetermined, underdetermined
 
 
+class NumericallySingular(ModelError):
+    """The equations of a DAE determine less than their structure promises: some depend on each other, or terms cancel.
+
+    `equations` and `variables` are the names of those behind it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        faults: list[str] | tuple[str, ...] = (),
+        equations: tuple[str, ...] = (),
+        variables: tuple[str, ...] = (),
+    ):
+        super().__init__(what, faults)
+        self.equations, self.variables = equations, variables
+
+
 class CannotAssemble(ModelError):
     """Bodies and joints cannot be put together: a loop does not close, or known values contradict each other.
 
@@ -225,6 +242,10 @@ class InitialValuesCorrected(UserWarning):
 
 class HighIndex(UserWarning):
     """The equations of a DAE have a higher index than the method is made for."""
+
+
+class DerivativeJumps(UserWarning):
+    """A hidden constraint of a DAE is the derivative of a function with a kink, so that what follows from it jumps."""
 
 
 class StepMissedTolerance(UserWarning):

@@ -190,3 +190,65 @@ def test_models_travel_and_results_are_saved(build, method, tmp_path):
     assert np.array_equal(again["source"], first["source"])
     onward = da.simulate(model, (1, 2), x0=first.x[-1], method=method)
     assert np.abs(onward.x[-1] - exact(np.array(2.0))).max() < 1e-4
+
+
+def pendulum(**options):
+    """A mass on a rod, cut into two bodies that are held together by equations: x2 = x1, and so on."""
+    return da.ImplicitDAE(
+        x=["x1", "y1", "x2", "y2", "vx", "vy", "lam", "pull", "g", "h"],
+        residual=lambda s: [
+            s.x2_dot - s.vx, s.y1_dot - s.vy, s.vx_dot - s.pull * s.x1, s.vy_dot - s.pull * s.y2 + s.g,
+            s.x1**2 + s.y2**2 - 1, s.x1 - s.x2, s.y2 - s.y1, s.lam + s.pull, s.g - s.gravity, s.h + s.y1,
+        ],
+        parameters={"gravity": 9.81},
+        **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["auto", "dassl", "odassl", "radau5"])
+def test_aliases_beside_hidden_constraints(method):
+    sol = da.simulate(
+        pendulum(), (0, 2), x0={"x1": 1.0, "y1": 0.0, "vx": 0.0, "vy": 0.0}, method=method, rtol=1e-9, atol=1e-10
+    )
+    problem = da.problems.pendulum(g=9.81)
+    reference = da.simulate(problem.model, (0, 2), p0=[1, 0], v0=[0, 0], rtol=1e-11, atol=1e-12)
+    assert np.abs(sol.at(2.0).x[:2] - reference.at(2.0).p).max() < 1e-5
+    assert np.array_equal(sol["x1"], sol["x2"])
+    assert np.array_equal(sol["h"], -sol["y1"])
+    assert (sol["g"] == 9.81).all()
+    assert sol.max_residual("hidden") < 1e-6
+
+
+def test_index_is_that_of_the_equations_as_they_stand():
+    model = pendulum()
+    assert model.index == 3
+    assert [str(alias) for alias in model.structure.eliminated] == [
+        "x1 = x2",
+        "y2 = y1",
+        "pull = -lam",
+        "g = gravity",
+        "h = -y1",
+    ]
+    assert model.hidden_constraints().levels[0].names
+
+
+def test_fixed_values_of_eliminated_unknowns():
+    model = pendulum()
+    found = da.consistent_initial_values(
+        model, x0={"x1": 0.6, "y1": 0.7, "h": 0.8, "vx": 0.8, "vy": 0.6, "g": 9.81}, fixed=["h", "x1", "g"]
+    )
+    assert np.allclose(found.x[:4], [0.6, -0.8, 0.6, -0.8], atol=1e-12)
+    assert found.x[8] == 9.81
+    with pytest.raises(da.InconsistentInitialValues, match="'g' is fixed at 5, but the equations say g = gravity"):
+        da.consistent_initial_values(model, x0={"x1": 0.6, "y1": -0.8, "vx": 0, "vy": 0, "g": 5.0}, fixed="g")
+    with pytest.raises(da.InconsistentInitialValues, match=r"'h' is fixed at 0\.8, but the equations say h = -y1"):
+        da.consistent_initial_values(model, x0={"x1": 0.8, "y1": -0.6, "h": 0.8, "vx": 0, "vy": 0}, fixed=["h", "y1"])
+
+
+def test_conditions_read_eliminated_unknowns():
+    found = da.consistent_initial_values(
+        pendulum(),
+        x0={"x1": 0.5, "y1": -0.8, "vx": 0.0, "vy": 0.0},
+        initial_conditions=lambda s: [s.h - 0.8, s.g - s.gravity + s.vx - 0.4],
+    )
+    assert np.allclose(found.x[:6], [0.6, -0.8, 0.6, -0.8, 0.4, 0.3], atol=1e-9)

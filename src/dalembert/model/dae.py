@@ -10,7 +10,7 @@ from dalembert.model.base import Model
 from dalembert.model.vocabulary import numbered
 
 if TYPE_CHECKING:
-    from dalembert.regularize.structure import Structure
+    from dalembert.regularize.structure import HiddenLevels, Structure
 
 #: what may become of constraints that the equations of a DAE hide
 HIDDEN = ("auto", "given")
@@ -20,7 +20,7 @@ class DAE(Model):
     """Base of `QuasiLinearDAE` and `ImplicitDAE`."""
 
     state_kinds = ("x",)
-    residual_levels = ("constraints",)
+    residual_levels = ("constraints", "hidden")
     #: of a model from which equations were taken: what those that are left are called
     _equation_names: tuple[str, ...] | None = None
 
@@ -75,3 +75,33 @@ class DAE(Model):
         """
         structure = self.structure
         return None if structure is None else structure.index
+
+    def hidden_constraints(self) -> HiddenLevels:
+        """The constraints of every level, also those which the equations hide, whether `hidden` is "auto" or "given".
+
+        Raises
+        ------
+        ModelError
+            If functions run as Python code, equations determine nothing, contradict each other, or cannot be
+            differentiated; by name.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> motor = da.QuasiLinearDAE(
+        ...     x=["angle", "speed", "torque"], leading=[1, 1, 0],
+        ...     rhs=lambda s: [s.speed, s.torque, s.angle - s.t**2])
+        >>> hidden = motor.hidden_constraints()
+        >>> hidden
+        HiddenConstraints(of model 'model': 2 hidden, by level
+          0: 1, 0 of them hidden
+          1: 1, 1 of them hidden
+          2: 1, 1 of them hidden)
+        >>> hidden.levels[1].names
+        ('derivative 1 of equation 3',)
+        >>> hidden.values([9.0, 7.0, 2.0], t=3.0)          # the speed should be 2 t
+        [array([0.]), array([1.]), array([0.])]
+        """
+        from dalembert.regularize.structure import hidden_levels  # at the first call, as above
+
+        return hidden_levels(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -11,9 +12,11 @@ from dalembert.kept import Kept, Slot
 from dalembert.model import Model
 from dalembert.regularize import InitialValues
 from dalembert.regularize.form import Form
-from dalembert.regularize.structure.aliases import Reduction, reduction_of
 from dalembert.regularize.system import places
 from dalembert.solvers.method import MethodOptions, Tolerances
+
+if TYPE_CHECKING:
+    from dalembert.regularize.structure.aliases import Reduction
 
 LAYOUTS: Slot[Layout] = Slot("layout of all unknowns", most=1)
 
@@ -28,6 +31,21 @@ class Layout(Form):
     variables: tuple[str, ...]
     x: ca.SX
     kept: Kept = field(init=False, repr=False)
+
+
+def reduction_of(model: Model) -> Reduction | None:
+    """What was eliminated from a model; None if that is nothing."""
+    if model.hidden != "auto":
+        return None
+    from dalembert.regularize.structure import aliases  # takes a while to load, and only DAEs need it
+
+    return aliases.reduction_of(model)
+
+
+def integrated(model: Model) -> Model:
+    """The model without what was eliminated, which methods see."""
+    reduction = reduction_of(model)
+    return model if reduction is None else reduction.of(model)
 
 
 def whole_form(options: MethodOptions, model: Model) -> Form:
@@ -65,10 +83,10 @@ def tightened(tolerances: Tolerances, places: np.ndarray, reduction: Reduction, 
     return Tolerances(*arrays).at(places)
 
 
-def kept_values(model: Model, initial: InitialValues) -> tuple[Model, np.ndarray, np.ndarray]:
-    """The model that is integrated, and x and x' of it."""
+def kept_values(model: Model, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
+    """x and x' of the model that methods see."""
     reduction = reduction_of(model)
     if reduction is None:
-        return model, initial.x, initial.x_dot
+        return initial.x, initial.x_dot
     kept = reduction.expansion.kept
-    return reduction.of(model), initial.x[kept], initial.x_dot[kept]
+    return initial.x[kept], initial.x_dot[kept]

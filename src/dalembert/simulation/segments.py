@@ -21,9 +21,8 @@ from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
 from dalembert.regularize.impulse import across_kink, after_impact
 from dalembert.regularize.judgement import OCCASION, warn_of_change
-from dalembert.regularize.structure.aliases import reduction_of
 from dalembert.simulation.hybrid import HybridState
-from dalembert.simulation.layout import tightened
+from dalembert.simulation.layout import reduction_of, tightened
 from dalembert.simulation.task import Task
 from dalembert.solvers.method import RunSpec, Stepper
 from dalembert.solvers.multipliers import multipliers_of

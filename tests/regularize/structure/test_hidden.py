@@ -166,3 +166,181 @@ def test_inputs_have_two_derivatives():
         np.testing.assert_allclose(level, 0, atol=1e-15)
     with pytest.raises(da.ModelError, match=r"equation 4 has to be differentiated 3 times.* input 'path'"):
         regularized(chain(4))
+
+
+def test_hidden_constraints_of_a_model():
+    hidden = pendulum_of_the_paper(False).hidden_constraints()
+    assert len(hidden) == 2
+    assert repr(hidden).splitlines() == [
+        "HiddenConstraints(of model 'pendulum': 2 hidden, by level",
+        "  0: 1, 0 of them hidden",
+        "  1: 1, 1 of them hidden",
+        "  2: 1, 1 of them hidden)",
+    ]
+    position, velocity, _ = hidden.values([0.9, 0.0, 0.1, 5.0, 0.0])
+    assert position == pytest.approx(0)
+    assert velocity == pytest.approx(0.18)
+    for wrong in ([1.0], "x", [np.nan] * 4):
+        with pytest.raises(da.ModelError):
+            hidden.values(wrong)
+    with pytest.raises(da.ModelError, match="t='now'"):
+        hidden.values([0.0] * 5, t="now")
+
+
+def test_derivatives_that_are_unknowns_are_found_for_values():
+    model = da.ImplicitDAE(
+        x=["a", "b", "c"],
+        residual=lambda s: [s.a_dot**3 + s.a_dot - s.b, s.b - np.sin(s.t) * s.a, s.c - s.b_dot],
+    )
+    t, y, a = 0.4, 0.7, (0.7**3 + 0.7) / np.sin(0.4)
+    hidden = model.hidden_constraints()
+    levels = hidden.values([a, y**3 + y, np.cos(t) * a + np.sin(t) * y], t)
+    assert [len(level) for level in levels] == [2, 1]
+    for level in levels:
+        np.testing.assert_allclose(level, 0, atol=1e-10)
+
+
+def test_nothing_is_hidden_in_ordinary_differential_equations():
+    hidden = da.QuasiLinearDAE(x=["z"], rhs=lambda s: [-s.z]).hidden_constraints()
+    assert repr(hidden) == "HiddenConstraints(of model 'model': none)"
+    assert len(hidden) == 0
+    assert hidden.values([1.0]) == []
+
+
+def test_functions_in_python_hide_everything():
+    def rhs(s):
+        return [float(s.x[1]), float(s.x[0]) - 1.0]
+
+    with pytest.warns(da.UntraceableWarning):
+        model = da.QuasiLinearDAE(x=["a", "b"], leading=[1, 0], rhs=rhs)
+    with pytest.raises(da.ModelError, match="runs as Python code"):
+        model.hidden_constraints()
+
+
+def test_values_are_those_of_the_variant():
+    model = pendulum_of_the_paper(False)
+    model.hidden_constraints()
+    longer = model.replace(parameters={"L": 2.0})
+    assert longer.hidden_constraints().values([2.0, 0, 0, 0, 0])[0] == pytest.approx(0)
+
+
+def elastic_joint_robot():
+    """Two links with elastic joints, whose tip follows a circle: which torques does that take?
+
+    M(q) q'' = −K (q − r) + …, J r'' = K (q − r) + τ, tip(q) = path(t): the path is differentiated four times.
+    """
+
+    def residual(s):
+        q, r, q_dot, r_dot, tau = s.x[:2], s.x[2:4], s.x[4:6], s.x[6:8], s.x[8:]
+        cos, sin = np.cos(q[1] - q[0]), np.sin(q[1] - q[0])
+        mass = [[s.heavy, 0.5 * cos], [0.5 * cos, 1.0]]
+        torque = [0.5 * sin * q_dot[1] ** 2 - 100 * (q[0] - r[0]), -0.5 * sin * q_dot[0] ** 2 - 80 * (q[1] - r[1])]
+        inertia = [mass[i][0] * s.dx[4] + mass[i][1] * s.dx[5] for i in range(2)]
+        return [
+            *(s.dx[i] - q_dot[i] for i in range(2)),
+            *(s.dx[2 + i] - r_dot[i] for i in range(2)),
+            *(torque[i] - inertia[i] for i in range(2)),
+            100 * (q[0] - r[0]) + tau[0] - 0.3 * s.dx[6],
+            80 * (q[1] - r[1]) + tau[1] - 0.2 * s.dx[7],
+            np.cos(q[0]) + np.cos(q[1]) - (1.2 + 0.2 * np.cos(s.t)),
+            np.sin(q[0]) + np.sin(q[1]) - (0.5 + 0.2 * np.sin(s.t)),
+        ]
+
+    names = ["q1", "q2", "r1", "r2", "q1_dot_", "q2_dot_", "r1_dot_", "r2_dot_", "tau1", "tau2"]
+    return da.ImplicitDAE(x=names, residual=residual, parameters={"heavy": 1.5})
+
+
+def test_robot_of_index_5():
+    """All constraints determine all unknowns; their solution at neighbouring times satisfies the equations."""
+    model = elastic_joint_robot()
+    form = regularized(model)
+    assert form.structure.index == 5
+    assert form.degrees_of_freedom == 0
+    assert [len(level) for level in form.levels] == [2, 2, 2, 2, 2]
+    assert form.y.numel() == 0
+    h, graph = form.constraints, model.graph
+    function = ca.Function("h", [graph.t, form.x, graph.theta], [h, ca.jacobian(h, form.x)])
+
+    def solution(t, x):
+        for _ in range(30):
+            rows, J = (np.array(part) for part in function(t, x, model.theta(t)))
+            x = x - np.linalg.solve(J, rows.ravel())
+        np.testing.assert_allclose(rows, 0, atol=1e-9)
+        return x
+
+    t, step = 0.7, 1e-3
+    x = solution(t, np.array([-0.3, 0.9, -0.3, 0.9, 0, 0, 0, 0, 0, 0], float))
+    ahead, behind, far, back = (solution(t + k * step, x) for k in (1, -1, 2, -2))
+    x_dot = (8 * (ahead - behind) - (far - back)) / (12 * step)
+    residual = ca.Function("F", [graph.t, graph.symbol["x"], graph.dx, graph.theta], [graph.value("residual")])
+    np.testing.assert_allclose(np.array(residual(t, x, x_dot, model.theta(t))), 0, atol=1e-6)
+
+
+def test_unsafe_divisions_are_avoided():
+    """z z' = …: a derivative that is divided by z is an unknown of its own, and so is one of a singular group."""
+    model = da.ImplicitDAE(
+        x=["z", "f", "g"],
+        residual=lambda s: [s.z * s.z_dot - s.f, s.z - 2 - np.sin(s.t), s.g + s.f**2 - 1],
+    )
+    form = regularized(model)
+    z, y, t = 2 + np.sin(0.3), np.cos(0.3), 0.3
+    # the source gives z' at once: f = z z' remains, without a division
+    assert form.y.numel() == 0
+    assert all(np.isfinite(level).all() for level in numbers(form, 0.0, [0.0, 0.0, 0.0]))
+    for level in numbers(form, t, [z, z * y, 1 - (z * y) ** 2]):
+        np.testing.assert_allclose(level, 0, atol=1e-14)
+
+    implicit = da.ImplicitDAE(
+        x=["z", "w", "f"],
+        residual=lambda s: [s.z * s.z_dot + s.w - 1, s.z**2 + s.w**2 - 1, s.f - s.w_dot],
+    )
+    form = regularized(implicit)
+    assert form.y_names == ("der(z)",)
+    assert all(np.isfinite(level).all() for level in numbers(form, 0.0, [0.0, 1.0, 0.0], [0.0]))
+
+
+def test_definite_groups_are_solved_and_others_are_not():
+    """A mass matrix with a mechanism's entries is solved in the graph; one that may be singular gives unknowns."""
+
+    def model(matrix):
+        return da.QuasiLinearDAE(
+            x=["p", "q", "v", "w", "lam"],
+            leading=lambda s: np.block(
+                [[np.eye(2), np.zeros((2, 3))], [np.zeros((2, 2)), np.array(matrix(s)), np.zeros((2, 1))]]
+            ),
+            rhs=lambda s: [s.v, s.w, -2 * s.p * s.lam, -9.81 - 2 * s.q * s.lam],
+            constraints=lambda s: [s.p**2 + s.q**2 - 1],
+        )
+
+    solved = regularized(model(lambda s: [[2.0, np.cos(s.p - s.q)], [np.cos(s.p - s.q), 1.0]]))
+    assert solved.y.numel() == 0
+    crossed = regularized(model(lambda s: [[np.sin(s.p), 1.5], [1.0, np.cos(s.q)]]))
+    assert crossed.y_names == ("der(v)", "der(w)")
+    x = np.array([0.3, 0.4, 0.5, -0.6, 0.7])
+    M = np.array([[np.sin(0.3), 1.5], [1.0, np.cos(0.4)]])
+    rates = np.linalg.solve(M, [-2 * 0.3 * 0.7, -9.81 - 2 * 0.4 * 0.7])
+    by_name = dict(zip(crossed.constraint_names, np.concatenate(numbers(crossed, 0.0, x, rates)), strict=True))
+    assert by_name["equation 3"] == pytest.approx(0, abs=1e-14)
+    assert by_name["equation 4"] == pytest.approx(0, abs=1e-14)
+    second = 2 * (0.5**2 + 0.6**2) + 2 * (0.3 * rates[0] + 0.4 * rates[1])
+    assert by_name["derivative 2 of constraint 1"] == pytest.approx(second, rel=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["to ground", "between nodes"])
+def test_many_unknowns(kind):
+    """A ladder of 10 000 nodes with a source: constraints stay sparse, whatever couples the derivatives."""
+    n = 10_000
+
+    def residual(s):
+        v, v_dot = s.x[:n], s.dx[:n]
+        current = v[:-1] - v[1:]
+        if kind == "between nodes":
+            current = current + s.C * (v_dot[:-1] - v_dot[1:])
+        inner = current[:-1] - current[1:] - s.C * v_dot[1:-1]
+        return [*inner, current[-1] - s.C * v_dot[-1], v[0] - np.sin(s.t), s.x[n] - current[0] - s.C * v_dot[0]]
+
+    names = [*(f"v{k}" for k in range(n)), "source"]
+    form = regularized(da.ImplicitDAE(x=names, residual=residual, parameters={"C": 2.0}))
+    assert form.degrees_of_freedom == n - 1
+    assert form.E.shape[0] == n
+    assert ca.jacobian_sparsity(form.constraints, ca.vertcat(form.x, form.y)).nnz() < 10 * n

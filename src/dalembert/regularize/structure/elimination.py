@@ -39,11 +39,6 @@ class Rates:
     values: ca.SX  # of x' of these columns
 
 
-def picked(column: ca.SX, places: np.ndarray) -> ca.SX:
-    """Entries of a column, as a column also if there is none."""
-    return column[np.asarray(places, int).tolist()] if len(places) else ca.SX(0, 1)
-
-
 def leading_matrix(equations: ca.SX, x_dot: ca.SX) -> ca.SX:
     """−∂F/∂x'."""
     return -ca.sparsify(ca.jacobian(equations, x_dot))
@@ -185,7 +180,7 @@ def sample_points(model: Model, count: int = 6) -> list[tuple[float, np.ndarray,
     for k in range(count):
         size = (1.0, 0.1, 0.7, 3.0, 10.0, 1.0)[k % 6]
         x = size * random.uniform(-1.0, 1.0, n) if k % 2 else size * random.uniform(0.2, 1.0, n)
-        theta = model.graph.sample_theta(float(random.uniform(0.2, 1.0)))
+        theta = model.graph.sample_theta(float(random.uniform(0.2, 1.0)), float(random.uniform(0.0, 0.5)) * (k % 2))
         points.append((float(random.uniform(0.0, 1.0)), x, size * random.uniform(-1.0, 1.0, n), theta))
     return points
 

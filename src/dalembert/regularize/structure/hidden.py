@@ -33,87 +33,13 @@ from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.regularize.structure.analysis import Structure, analyse, equations_of
 from dalembert.regularize.structure.differentiate import Motion, check_inputs
-from dalembert.regularize.structure.elimination import Rates, given_by_rows, leading_matrix, picked, solved_rates
+from dalembert.regularize.structure.elimination import Rates, given_by_rows, leading_matrix, solved_rates
+from dalembert.regularize.structure.forms import Constraints, Regularized, picked
+from dalembert.regularize.structure.judge import check_generic_points
+from dalembert.regularize.structure.smoothness import check_smoothness
+from dalembert.regularize.structure.written import with_written
 
 REGULARIZED: Slot[Regularized] = Slot("regularized form", most=2)
-
-
-@dataclass(frozen=True, eq=False)
-class Constraints:
-    """Constraints of one level: 0 = `rows`, as functions of x, y, t and θ, and what they are called."""
-
-    rows: ca.SX
-    names: tuple[str, ...]
-    equations: (
-        np.ndarray
-    )  # numbers of the model's equations (first those with derivatives) of which they are derivatives
-    added: np.ndarray  # mask of those that the user did not write
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
-@dataclass(frozen=True, eq=False)
-class Regularized:
-    """A DAE with the constraints of all levels.
-
-    Attributes
-    ----------
-    x, x_dot, y : SX
-        Unknowns, the derivatives of x, and derivatives that are unknowns of their own. The graph's symbols, but for y.
-    E, k : SX
-        Differential equations E(x,t) x' = k(x,y,t).
-    levels : tuple of Constraints
-        Constraints by level.
-    rates : SX
-        x' as functions of x, y and t, for those unknowns whose derivatives are determined (`determined`); else zero.
-    y_of : array (n_y, 2)
-        Number of the unknown and order of the derivative that each y is.
-    """
-
-    model: Model
-    structure: Structure
-    x: ca.SX
-    x_dot: ca.SX
-    y: ca.SX
-    E: ca.SX
-    k: ca.SX
-    levels: tuple[Constraints, ...]
-    differential_names: tuple[str, ...]
-    y_names: tuple[str, ...]
-    y_of: np.ndarray
-    rates: ca.SX
-    determined: np.ndarray  # mask of the unknowns
-
-    @property
-    def constraints(self) -> ca.SX:
-        """Those of all levels, one below the other."""
-        return ca.vertcat(*(level.rows for level in self.levels))
-
-    @property
-    def constraint_names(self) -> tuple[str, ...]:
-        return tuple(name for level in self.levels for name in level.names)
-
-    @property
-    def added(self) -> np.ndarray:
-        """Mask of the constraints (of all levels) that the user did not write."""
-        return np.concatenate([np.zeros(0, bool), *(level.added for level in self.levels)])
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        return self.structure.degrees_of_freedom
-
-    @property
-    def hides(self) -> bool:
-        """Whether there is anything in it that the model itself does not say."""
-        return bool(self.structure.c.any())
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{len(level)} of level {k}" for k, level in enumerate(self.levels))
-        return (
-            f"Regularized(model {self.model.name!r}: {self.x.numel()} + {self.y.numel()} unknowns, "
-            f"{self.k.numel()} differential equations, constraints: {counts or 'none'})"
-        )
 
 
 def regularized(model: Model) -> Regularized:
@@ -131,14 +57,24 @@ def regularized(model: Model) -> Regularized:
     Regularized(model 'model': 5 + 0 unknowns, 4 differential equations, constraints: 1 of level 0, 1 of level 1, 1 of level 2)
     >>> form.levels[1].names
     ('derivative 1 of equation 5',)
+
+    Raises
+    ------
+    NumericallySingular
+        If equations that the structure takes for independent are not, wherever one looks.
+    ModelError
+        If a third derivative of an input is needed, or derivatives of functions that have none.
     """  # noqa: E501
-    return model.kept.get(REGULARIZED, None, lambda: _regularized(model, analyse(model)))
+    return model.kept.get(REGULARIZED, None, lambda: with_written(_regularized(model, analyse(model))))
 
 
 def _regularized(model: Model, structure: Structure) -> Regularized:
     equations, _ = equations_of(model)
     x, x_dot = equations.x, equations.x_dot
     F = picked(equations.residual, structure.rows)
+    if structure.c.any():
+        check_generic_points(model, structure)
+        check_smoothness(model, structure, F)
     E = leading_matrix(F, x_dot)
     solved = solved_rates(model, structure, F, E)
     unknown = Unknown.of(structure, solved)
