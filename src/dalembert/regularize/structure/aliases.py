@@ -242,7 +242,7 @@ def _written(constant: ca.SX) -> str:
     """A number, or an expression of parameters if it is short."""
     if constant.is_constant():
         return f"{float(constant):.10g}"
-    text = str(constant)
+    text = str(constant).replace("2.*", "2*")  # as CasADi writes a double
     depth = np.cumsum([(c == "(") - (c == ")") for c in text])
     if text[0] == "(" and (depth[:-1] > 0).all():  # around the whole of it
         text = text[1:-1]
