@@ -252,3 +252,26 @@ def test_conditions_read_eliminated_unknowns():
         initial_conditions=lambda s: [s.h - 0.8, s.g - s.gravity + s.vx - 0.4],
     )
     assert np.allclose(found.x[:6], [0.6, -0.8, 0.6, -0.8, 0.4, 0.3], atol=1e-9)
+
+
+def test_constants_that_are_not_finite():
+    model = da.ImplicitDAE(
+        x=["a", "b"], residual=lambda s: [s.a_dot + s.b, s.b - 1 / s.k], parameters={"k": 2.0}, name="division"
+    )
+    assert da.simulate(model, (0, 1), x0={"a": 0.0}, method="dassl")["b"][-1] == 0.5
+    with pytest.raises(da.ModelError, match=r"'division': b = .*k.* is not finite; check the parameters"):
+        da.simulate(model, (0, 1), x0={"a": 0.0}, parameters={"k": 0.0}, method="dassl")
+
+
+@pytest.mark.parametrize("method", ["auto", "dassl"])
+def test_actions_beside_hidden_constraints(method):
+    """The pendulum is stopped where it hangs down, by a value for an alias of its position or by velocities."""
+    event = da.Event(lambda s: s.x1, action=lambda s: {"vx": 0.5 * s.vx, "g": s.gravity}, name="down")
+    sol = da.simulate(
+        pendulum(), (0, 1), x0={"x1": 0.6, "y1": -0.8, "vx": 0.0, "vy": 0.0}, method=method, events=event, rtol=1e-8
+    )
+    (t,) = sol.events.named("down").t
+    before, after = sol.events[0].state["x"], sol.at(t)
+    assert abs(before[4] - after["vx"] / 0.5) < 1e-6
+    assert abs(after["y2"] + 1) < 1e-7
+    assert sol.max_residual("hidden") < 1e-5

@@ -16,6 +16,7 @@ from dalembert.compile.events import event_port, reads, traced_events
 from dalembert.errors import SimulationError
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.restricted import restricted
+from dalembert.model.vocabulary import VOCABULARY
 from dalembert.regularize import InitialValues
 from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
@@ -81,7 +82,8 @@ class Segment:
         model = self.model
         given: dict[str, Any] = {f"{kind}0": vectors[kind] for kind in model.settable_kinds if kind in vectors}
         # the last derivatives tell where to look for the next ones
-        given |= {f"{kind}0": self.stepper.x_dot.copy() for kind in model.given_rates}
+        rates, slices = self.stepper.x_dot, self.form.slices
+        given |= {f"{kind}0": rates[slices[VOCABULARY[kind].of]].copy() for kind in model.given_rates}
         token = OCCASION.set(occasion)
         try:
             found = start_values(self.restarted, t, given, mode=mode)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import InconsistentInitialValues
+from dalembert.errors import InconsistentInitialValues, ModelError
 from dalembert.model import Model
 from dalembert.model.reduced import Expansion
 from dalembert.regularize.initial import InitialValues, completed_values, form_of_start
@@ -35,6 +35,8 @@ def start_by_kept(
     of the unknown whose derivative occurs, and others are said to be changed.
     """
     own, expansion, names = reduction.of(model), reduction.expansion, model.names("x")
+    for j in np.flatnonzero(~np.isfinite(expansion.constants(own.theta(t0)))):
+        raise ModelError(f"model '{model.name}': {_said_of(reduction, names[j])} is not finite; check the parameters")
     incomplete = form_of_start(own, fixed, initial_conditions) is not None
     values, known = given_values(model, given, incomplete=incomplete, fixed=fixed)
     held = np.isin(names, fixed)
@@ -53,7 +55,7 @@ def start_by_kept(
     x = expansion.states(found.values["x"], own.theta(t0))
     x_dot = expansion.rates(found.values["x_dot"])
     for j in np.flatnonzero(held & (x != values["x"])):
-        said = next(str(alias) for alias in reduction.aliases if alias.variable == names[j])
+        said = _said_of(reduction, names[j])
         raise InconsistentInitialValues(
             f"'{names[j]}' is fixed at {values['x'][j]:.6g}, but the equations say {said}, which is {x[j]:.6g} at "
             f"t = {t0:.9g}"
@@ -66,6 +68,11 @@ def start_by_kept(
         tell_of_unknowns(those, before, after, rank[told] >= 2, t0)
         correction = max(correction, float(relative_change(before, after).max()))
     return replace(found, values={**found.values, "x": x, "x_dot": x_dot}, correction=correction)
+
+
+def _said_of(reduction: Reduction, name: str) -> str:
+    """What the equations say of an unknown that was eliminated."""
+    return next(str(alias) for alias in reduction.aliases if alias.variable == name)
 
 
 def _of_kept(expansion: Expansion, values: np.ndarray, known: np.ndarray, rank: np.ndarray) -> np.ndarray:
