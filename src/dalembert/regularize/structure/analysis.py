@@ -40,6 +40,8 @@ class Structure:
         Offsets: equation i is to be differentiated c[i] times; then derivatives of order d[j] of unknown j follow.
     matching : array of int
         For each equation the number of the unknown that it determines.
+    spent : array of int or None
+        For each equation how often others were differentiated to write it, if it is a combination of equations.
     """
 
     equations: tuple[str, ...]
@@ -49,11 +51,18 @@ class Structure:
     c: np.ndarray
     d: np.ndarray
     matching: np.ndarray
+    spent: np.ndarray | None = None
 
     @computed
     def index(self) -> int:
         """The structural index, 0 for ordinary differential equations."""
-        return int(self.c.max(initial=0)) + int((self.d == 0).any())
+        counts = self.c if self.spent is None else self.c + self.spent
+        return int(counts.max(initial=0)) + int((self.d == 0).any())
+
+    @property
+    def hides(self) -> bool:
+        """Whether derivatives of equations are constraints. Up to index 1 they only tell what derivatives are."""
+        return self.index > 1 or (self.spent is not None and bool(self.spent.any()))
 
     @computed
     def degrees_of_freedom(self) -> int:
@@ -118,13 +127,13 @@ def analyse(model: Model, rows: Sequence[int] | np.ndarray | None = None) -> Str
 
 
 def equations_of(model: Model) -> tuple[Equations, Incidence]:
-    """All equations of a model and their incidence, kept with it."""
+    """All equations of a model and their incidence, kept with it.
 
-    def make() -> tuple[Equations, Incidence]:
-        equations = Equations.of(model)
-        return equations, equations.incidence()
+    Combinations in which derivatives cancel stand in place of equations.
+    """
+    from dalembert.regularize.structure.combine import combined  # which makes structures itself
 
-    return model.kept.get(EQUATIONS, None, make)
+    return model.kept.get(EQUATIONS, None, lambda: combined(model, Equations.of(model)))
 
 
 def _analyse(model: Model, chosen: tuple[int, ...] | None) -> Structure:
@@ -142,7 +151,8 @@ def _analyse(model: Model, chosen: tuple[int, ...] | None) -> Structure:
         _complain(model, sigma, names, variables)
     matching = best_transversal(sigma)
     c, d = smallest_offsets(sigma, matching)
-    return Structure(names, variables, rows, sigma, c, d, matching)
+    spent = None if equations.spent is None else equations.spent[rows]
+    return Structure(names, variables, rows, sigma, c, d, matching, spent)
 
 
 def _complain(model: Model, sigma: Incidence, equations: Sequence[str], variables: Sequence[str]) -> None:

@@ -85,6 +85,8 @@ class Equations:
     residual: ca.SX
     x: ca.SX
     x_dot: ca.SX
+    #: how often equations were differentiated that combinations are made of (`combine`), row by row; None: not at all
+    spent: np.ndarray | None = None
 
     @classmethod
     def of(cls, model: Model) -> Equations:

@@ -43,7 +43,7 @@ def form_for_start(model: Model, wanted: str = "") -> Regularized | None:
             role, reason = next(iter(python.items()))
             raise OptionError(f"{wanted} is for models whose functions can be traced; {role}= cannot: {reason}")
         return None
-    if wanted or (model.hidden == "auto" and (len(model.names("x")) > LARGEST or analyse(model).c.any())):
+    if wanted or (model.hidden == "auto" and (len(model.names("x")) > LARGEST or analyse(model).hides)):
         return regularized(model)
     return None
 
