@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,21 +21,29 @@ MOST_NAMES = 10
 
 def names_to_fix(model: Model, given: Any) -> tuple[str, ...]:
     """The names of unknowns in `fixed=`; a single one may stand alone."""
-    if isinstance(given, str):
-        given = (given,)
+    if given is None:
+        return ()
+    known = model.names("x")
+    given = (given,) if isinstance(given, str) else given
     try:
-        names = tuple(given)
+        if isinstance(given, Mapping | bytes):
+            raise TypeError
+        names = tuple(itertools.islice(given, len(known) + 1))
     except Exception:  # no sequence, or one of its own making that fails
-        raise OptionError(f"fixed={shown(given)} must be a sequence of names of unknowns") from None
+        raise OptionError(f"fixed={shown(given)} must be a sequence of names of unknowns; values are for x0=") from None
     if names and model.mechanical:
         raise OptionError(
             "fixed= is for QuasiLinearDAE and ImplicitDAE; in EquationsOfMotion conditions hold values: "
             "initial_conditions=lambda s: [s.name - value]"
         )
-    known = model.names("x")
-    wrong = [name for name in names if not isinstance(name, str) or name not in known]
+    there = frozenset(known)
+    wrong = [name for name in names if not isinstance(name, str) or name not in there]
     if wrong:
-        raise OptionError(f"fixed=: {explain_unknown(wrong[0], known)}")
+        condition = "the value of a derivative is a condition: initial_conditions=lambda s: [s.{}_dot - value]"
+        rates = {f"{name}_dot": condition.format(name) for name in known}
+        raise OptionError(f"fixed=: {explain_unknown(wrong[0], known, rates)}")
+    if len(names) > len(known):
+        raise OptionError(f"fixed= has more than {len(known)} names, and there are no more unknowns")
     return names
 
 
@@ -69,6 +78,7 @@ def given_values(
         else:
             fill_from_array(kind, names, value, values[kind], faults)
     if fixed:
+        fixed = frozenset(fixed)
         there = known.get("x", np.zeros(len(model.names("x")), bool))
         missing = [name for name, has in zip(model.names("x"), there, strict=True) if name in fixed and not has]
         faults.extend(f"x0: '{name}' is to be fixed, but its value is not given" for name in missing)

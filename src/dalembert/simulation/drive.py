@@ -10,7 +10,6 @@ from dalembert.background import not_interrupted
 from dalembert.checks import quiet_arithmetic
 from dalembert.errors import SingularMatrix, StepSizeTooSmall, TooManySteps
 from dalembert.regularize.index import explained, judge_index, remedy
-from dalembert.regularize.structure.system import is_regularized
 from dalembert.simulation.contacts import WithContacts, closed_contacts, free_values, initial_values
 from dalembert.simulation.events import EventHandler
 from dalembert.simulation.hybrid import Actions
@@ -42,6 +41,8 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
     if clock is not None:
         clock.append(time.perf_counter())
     index = None
+    from dalembert.regularize.structure.system import is_regularized  # takes a while to load, and few models need it
+
     if task.model.own_formulation is not None and initial.index is None and not is_regularized(task.model):
         method = type(task.options).__name__
         index = judge_index(task.model, method, task.options.trusted_index, task.t0, initial.x, initial.x_dot)

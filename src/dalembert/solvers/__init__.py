@@ -10,7 +10,6 @@ from dalembert.checks import shown
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.model.native_blocks import lacks_derivatives
-from dalembert.regularize.structure.system import is_regularized
 from dalembert.solvers.dassl import Dassl
 from dalembert.solvers.geoms import Geoms
 from dalembert.solvers.hedop5 import Hedop5
@@ -47,6 +46,8 @@ def _defaults(name: str) -> MethodOptions:
 
 
 def _suitable(model: Model | None) -> str:
+    from dalembert.regularize.structure.system import is_regularized
+
     if model is None:
         return "radau5"
     if is_regularized(model):

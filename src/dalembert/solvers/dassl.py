@@ -22,7 +22,6 @@ from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
-from dalembert.regularize.structure.system import is_regularized, stabilized
 from dalembert.solvers.bdf.options import LARGE, BdfOptions
 from dalembert.solvers.linear_algebra import with_pivots
 from dalembert.solvers.method import one_of, require
@@ -67,6 +66,8 @@ class Dassl(BdfOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
+        from dalembert.regularize.structure.system import is_regularized, stabilized
+
         if is_regularized(model):
             return stabilized(model)
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)

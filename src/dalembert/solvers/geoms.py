@@ -39,11 +39,13 @@ class Geoms(ProjectedOptions):
     """
 
     formulation: str = "strangeness-free"  # or "index1": without the constraints on acceleration level
+    singular: str = "stop"  # at singular positions, or "step over" isolated ones on the branch of the motion
     accelerations: str = "auto"  # v' in the constraints: "eliminated" by M⁻¹ or an "unknown" (semi-definite M)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("formulation", self.formulation, FORMULATIONS)
+        one_of("singular", self.singular, ("stop", "step over"))
         one_of("accelerations", self.accelerations, ("auto", "eliminated", "unknown"))
 
     def formulate(self, model: Model) -> ProjectedSystem:

@@ -19,7 +19,6 @@ from dalembert.linalg.protocol import LinearSolver
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
-from dalembert.regularize.structure.system import is_regularized, overdetermined
 from dalembert.solvers.bdf.options import BdfOptions
 from dalembert.solvers.method import one_of
 
@@ -54,6 +53,8 @@ class Odassl(BdfOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
+        from dalembert.regularize.structure.system import is_regularized, overdetermined
+
         if is_regularized(model):
             return overdetermined(model).stacked()
         if not model.linear_in_rates:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.model import Model
-from dalembert.regularize.structure.system import projected_form
 from dalembert.solvers.radau.projected_options import ProjectedOptions
 
 if TYPE_CHECKING:
@@ -44,4 +43,6 @@ class Qualidaes(ProjectedOptions):
 
     def formulate(self, model: Model) -> ProjectedSystem:
         """The formulation this method integrates."""
+        from dalembert.regularize.structure.system import projected_form
+
         return projected_form(model, invariants=self.invariants)

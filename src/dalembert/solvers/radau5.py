@@ -23,7 +23,6 @@ from dalembert.linalg.saddle.compiled import Compiled
 from dalembert.linalg.saddle.sparse import Sparse
 from dalembert.model import Model
 from dalembert.regularize import formulate
-from dalembert.regularize.structure.system import is_regularized, stabilized
 from dalembert.solvers.linear_algebra import iteration_pattern, with_pivots
 from dalembert.solvers.method import one_of
 from dalembert.solvers.radau.options import KERNELS_OF, RadauOptions
@@ -72,6 +71,8 @@ class Radau5(RadauOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
+        from dalembert.regularize.structure.system import is_regularized, stabilized
+
         if is_regularized(model):
             return stabilized(model)
         if not model.linear_in_rates:

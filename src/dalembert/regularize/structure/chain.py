@@ -4,8 +4,8 @@ With the offsets d of structural analysis, unknown x_j belongs to stage −d_j: 
 unknowns of that stage alone, and each later one determines or restricts unknowns of its own, all before being known. In
 equations of motion the stages are positions, velocities, multipliers; in general there are as many as the largest d
 says. Each differential equation belongs to the latest stage whose derivatives it contains: there it is an unknown's own
-equation if their matrix is symmetric and positive definite, up to a sign of each row, so that a basis of the null space
-selects from them what constraints leave.
+equation. If their leading matrix is symmetric and positive definite, the transpose of a basis of the null space
+selects from them what constraints leave; if not, equations are selected along the range of E on the null space.
 
 If stages are not known, or constraints of one do not have full rank in its unknowns, all are one block.
 """
@@ -30,8 +30,7 @@ class Chain(Blocks):
 
     same_on_all_levels = False
     links: tuple[ConstraintBlock, ...] = ()
-    #: whether own equations of unknowns have a symmetric positive definite leading matrix in every link
-    definite: bool = False
+    bordered: bool = False
 
     @property
     def constraints(self) -> tuple[ConstraintBlock, ...]:
@@ -48,10 +47,11 @@ class Rows:
 
 
 def chain(
-    rows: Rows, links: tuple[ConstraintBlock, ...], n: int, *, definite: bool, kinematic: tuple[np.ndarray, np.ndarray]
+    rows: Rows, links: tuple[ConstraintBlock, ...], n: int, *, bordered: bool, kinematic: tuple[np.ndarray, np.ndarray]
 ) -> Chain:
     """The blocks for links of a chain; `kinematic` are rows x_i' = x_j and their x_i."""
     first, of = kinematic
+    definite = bordered and all(link.definite for link in links)
     last = links[-1]
     determined = NOTHING if last.splits else last.unknowns
     return Chain(
@@ -71,7 +71,7 @@ def chain(
         partitioned=False,
         selector="" if definite else "image",
         links=links,
-        definite=definite,
+        bordered=bordered,
     )
 
 
@@ -79,7 +79,7 @@ def one_block(rows: Rows, n: int, kinematic: tuple[np.ndarray, np.ndarray]) -> C
     """All constraints restrict all unknowns."""
     everything = np.arange(n)
     link = ConstraintBlock(rows.algebraic, everything, np.full(n, -1), splits=True)
-    return chain(rows, (link,), n, definite=False, kinematic=kinematic)
+    return chain(rows, (link,), n, bordered=False, kinematic=kinematic)
 
 
 def stages_of_rows(pattern: tuple[np.ndarray, np.ndarray], stage: np.ndarray, m: int) -> np.ndarray:
@@ -101,7 +101,7 @@ def find_chain(
     of_constraint, of_equation = stages_of_rows(J, stage, m), stages_of_rows(E, stage, m)
     moves = np.zeros(system.n, bool)
     moves[E[1]] = True
-    links, definite = [], True
+    links, bordered = [], True
     for s in np.unique(stage):
         unknowns = np.flatnonzero(stage == s)
         constraints = rows.algebraic[of_constraint[rows.algebraic] == s]
@@ -114,36 +114,34 @@ def find_chain(
         if own is not None:
             place[moves[unknowns]] = own
         if splits and (own is None or not _follow(samples, constraints, unknowns[~moves[unknowns]])):
-            definite = False
-        links.append(ConstraintBlock(constraints, unknowns, place, splits=splits, level=f"level {len(links)}"))
+            bordered = False
+        definite = not splits or not len(constraints) or (own is not None and _definite(samples, own, moving))
+        links.append(
+            ConstraintBlock(constraints, unknowns, place, splits=splits, definite=definite, level=f"level {len(links)}")
+        )
     if not links or sum(len(link.rows) for link in links) != len(rows.algebraic):
         return None
-    return chain(rows, tuple(links), system.n, definite=definite, kinematic=kinematic)
+    return chain(rows, tuple(links), system.n, bordered=bordered, kinematic=kinematic)
 
 
 def own_equations(samples: Samples, equations: np.ndarray, moving: np.ndarray) -> np.ndarray | None:
-    """For each unknown that moves its own equation, so that the leading matrix is symmetric positive definite."""
+    """For each unknown that moves an equation of its own: so that the leading matrix is symmetric positive definite, if
+    that is possible; None if there are not as many."""
     if len(equations) != len(moving):
         return None
-    if not len(moving):
-        return NOTHING
-    first = samples.leading(equations, moving)[0]
-    # each in its turn, or by the pattern
-    for order in (equations, _matched(first, equations)):
-        if order is not None and all(positive_definite(block) for block in samples.leading(order, moving)):
-            return order
-    return None
+    if not len(moving) or _definite(samples, equations, moving):
+        return equations
+    match = sparse.csgraph.maximum_bipartite_matching(samples.leading(equations, moving)[0].tocsr(), perm_type="row")
+    return None if (match < 0).any() else equations[match]
+
+
+def _definite(samples: Samples, equations: np.ndarray, moving: np.ndarray) -> bool:
+    return all(positive_definite(block) for block in samples.leading(equations, moving))
 
 
 def _follow(samples: Samples, constraints: np.ndarray, resting: np.ndarray) -> bool:
     """Whether unknowns without derivatives follow from the others by constraints of the same stage."""
     return all(full_rank(block.T.tocsr()) for block in samples.jacobians(constraints, resting))
-
-
-def _matched(block: sparse.csr_array, equations: np.ndarray) -> np.ndarray | None:
-    """The equations in the order of the unknowns that they can be solved for."""
-    match = sparse.csgraph.maximum_bipartite_matching(block.tocsr(), perm_type="row")
-    return None if (match < 0).any() else equations[match]
 
 
 def kinematic_rows(system: System, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
-from dalembert.regularize.newton import entries, equilibrated, minimum_norm_step
+from dalembert.regularize.newton import Matrix, entries, equilibrated, minimum_norm_step
 
 if TYPE_CHECKING:
     from dalembert.regularize.structure.start import Start
@@ -42,6 +42,7 @@ def contradiction(start: Start, rows: np.ndarray, moving: np.ndarray, z: np.ndar
     order = np.argsort(-np.abs(left), kind="stable")[:MOST]
     guilty = sorted(int(i) for i in order if abs(left[i]) > SHARE * np.abs(left).max())
     worst = guilty[int(np.argmax(np.abs(r[guilty])))]
+    guilty = _together(J[guilty], guilty, guilty.index(worst))
     names = [eq.names[numbers[i]] for i in guilty]
     size = abs(J[guilty]).sum(axis=0)
     involved = np.flatnonzero((np.asarray(size).ravel() > 0) & start.fixed)
@@ -51,12 +52,23 @@ def contradiction(start: Start, rows: np.ndarray, moving: np.ndarray, z: np.ndar
     found += f" while {fixed} {'stays' if len(involved) == 1 else 'stay'} as given" if len(involved) else ""
     found += f" ({eq.names[numbers[worst]]} keeps a residual of {residual[worst]:.3e})."
     own = [name for i, name in zip(guilty, names, strict=True) if eq.conditions[numbers[i]]]
-    return InconsistentInitialValues(f"{found} {_remedy(start, len(involved), own, guilty, numbers, J)}")
+    return InconsistentInitialValues(f"{found} {_remedy(start, len(involved), own, guilty, numbers, J, z)}")
 
 
-def _remedy(start: Start, fixed: int, own: Sequence[str], guilty: Sequence[int], numbers: np.ndarray, J) -> str:
+def _together(J: Matrix, rows: list[int], worst: int) -> list[int]:
+    """Those of the rows that have to do with the worst of them: they share unknowns with it, or with one that does."""
+    there = (J if isinstance(J, np.ndarray) else J.toarray()) != 0
+    found = np.arange(len(rows)) == worst
+    for _ in rows:
+        found |= there[:, there[found].any(axis=0)].any(axis=1)
+    return [row for row, there in zip(rows, found, strict=True) if there]
+
+
+def _remedy(
+    start: Start, fixed: int, own: Sequence[str], guilty: list[int], numbers: np.ndarray, J: Matrix, z: np.ndarray
+) -> str:
     eq = start.equations
-    freedom = start.form.structure.degrees_of_freedom
+    freedom = start.form.degrees_of_freedom - len(start.form.invariants)
     count = int(start.fixed.sum() + eq.conditions.sum())
     too_many = f": {count} {'are' if count > 1 else 'is'} given, and {_choices(freedom)} can be chosen"
     too_many = too_many if count > freedom else ""
@@ -66,18 +78,22 @@ def _remedy(start: Start, fixed: int, own: Sequence[str], guilty: Sequence[int],
         return f"{'Leave it' if fixed == 1 else 'Leave one of them'} out of fixed=, or give other values{too_many}."
     if own:
         return f"Leave out or correct {own[0] if len(own) == 1 else 'one of these initial conditions'}{too_many}."
-    moved = np.asarray(abs(J[guilty]).sum(axis=0)).ravel()
-    names = [eq.variables[i] for i in np.argsort(-moved, kind="stable")[:MOST] if moved[i] > 0]
-    if not names:
-        return "No unknown changes it there: give start values elsewhere."
-    return f"Give other start values of {listed(names)}, from where to look; or these equations contradict each other."
+    size = np.asarray(abs(J[guilty]).sum(axis=0)).ravel()
+    there = "" if size.any() else "where they change these equations, "
+    if not size.any():  # derivatives vanish there; elsewhere they may not
+        near = z + np.random.default_rng(0).uniform(0.1, 1, len(z)) * (1 + np.abs(z))
+        size = np.asarray(abs(eq(start.t, near, start.theta)[1][numbers[guilty]]).sum(axis=0)).ravel()
+    names = listed([eq.variables[i] for i in np.argsort(-size, kind="stable")[:MOST] if size[i] > 0])
+    return f"Give other start values of {names}, {there}from where to look; or these equations contradict each other."
 
 
 def _choices(freedom: int) -> str:
     return "nothing" if freedom == 0 else f"only {freedom}"
 
 
-def _not_finite(start: Start, numbers: np.ndarray, finite: np.ndarray, J, where: str) -> InconsistentInitialValues:
+def _not_finite(
+    start: Start, numbers: np.ndarray, finite: np.ndarray, J: Matrix, where: str
+) -> InconsistentInitialValues:
     eq = start.equations
     if finite.all():
         rows, columns = np.nonzero(~np.isfinite(J)) if isinstance(J, np.ndarray) else _bad(J)
@@ -95,7 +111,7 @@ def _not_finite(start: Start, numbers: np.ndarray, finite: np.ndarray, J, where:
     )
 
 
-def _bad(J) -> tuple[np.ndarray, np.ndarray]:
+def _bad(J: Matrix) -> tuple[np.ndarray, np.ndarray]:
     coordinates = J.tocoo()
     bad = ~np.isfinite(coordinates.data)
     return coordinates.row[bad], coordinates.col[bad]

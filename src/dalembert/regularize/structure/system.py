@@ -2,7 +2,7 @@
 
     projected_form    for Qualidaes: differential equations that are projected, constraints in a chain of blocks
     overdetermined    for Odassl: as many equations as unknowns, and the other constraints below them
-    stabilized        for Radau5 and Dassl: as many equations as unknowns, with multipliers κ that vanish on the solution
+    stabilized        for Radau5 and Dassl: as many equations as unknowns, and multipliers κ that vanish on the solution
 
 References
 ----------
@@ -56,11 +56,16 @@ class Stacked:
 
     system: System
     stage: np.ndarray | None  # of the unknowns: −d of structural analysis; None if it is not known
+    n_invariants: int = 0  # the last rows: they hold along solutions anyway
 
-    @property
-    def rows(self) -> Rows:
+    def rows(self, invariants: str) -> Rows:
+        """What the rows are if invariants are to be projected onto, imposed or ignored."""
         differential, every = self.system.differential_equations, np.arange(len(self.system.equations))
-        return Rows(every[differential], every[~differential], np.zeros(0, np.int64))
+        first = len(every) - self.n_invariants
+        algebraic = every[~differential]
+        if invariants != "impose":
+            algebraic = algebraic[algebraic < first]
+        return Rows(every[differential], algebraic, every[first:] if invariants == "project" else every[:0])
 
 
 def with_all_constraints(model: Model) -> Stacked:
@@ -70,14 +75,10 @@ def with_all_constraints(model: Model) -> Stacked:
 
 def _with_all_constraints(model: Model) -> Stacked:
     known = _is_traced(model)
-    if known and model.linear_in_rates:
-        structure, given = analyse(model), formulate(model).stacked()
-        if given.n - (~given.differential_equations).sum() == structure.degrees_of_freedom:  # nothing is missing
-            return Stacked(given, -structure.d)
     if is_regularized(model) or (known and not model.linear_in_rates):
         form = regularized(model)
         stage = np.concatenate([-form.structure.d, form.y_of[:, 1] - form.structure.d[form.y_of[:, 0]]])
-        return Stacked(_system_of(form), stage)
+        return Stacked(_system_of(form), stage, len(form.invariants))
     if not model.linear_in_rates:
         raise ModelError(
             f"the residual of model '{model.name}' runs as Python code, so that its constraints are not known: take "
@@ -90,7 +91,7 @@ def _system_of(form: Regularized) -> System:
     n_x, n_y = form.x.numel(), form.y.numel()
     x = ca.vertcat(form.x, form.y)
     x_dot = ca.vertcat(form.x_dot, ca.SX.sym("y_dot", n_y))
-    h = form.constraints
+    h = ca.vertcat(form.constraints, form.invariants.rows)
     residual = ca.densify(ca.vertcat(form.k - ca.mtimes(form.E, form.x_dot), h))
     leading = ca.sparsify(ca.vertcat(ca.horzcat(form.E, ca.SX(form.E.shape[0], n_y)), ca.SX(h.numel(), n_x + n_y)))
     sizes = {"x": n_x, "y": n_y} if n_y else {"x": n_x}
@@ -99,7 +100,7 @@ def _system_of(form: Regularized) -> System:
         formulation="regularized",
         slices=places(sizes),
         variables=(*form.model.names("x"), *form.y_names),
-        equations=(*form.differential_names, *form.constraint_names),
+        equations=(*form.differential_names, *form.constraint_names, *form.invariants.names),
         index=np.ones(n_x + n_y, np.int64),
         x=x,
         x_dot=x_dot,
@@ -131,8 +132,8 @@ def projected_form(model: Model, *, invariants: str = "project") -> ProjectedSys
 
 def _projected(model: Model, invariants: str) -> ProjectedSystem:
     whole = with_all_constraints(model)
-    system, rows = whole.system, whole.rows
-    n, m = system.n, len(system.equations)
+    system, rows = whole.system, whole.rows(invariants)
+    n, m = system.n, len(rows.differential) + len(rows.algebraic)
     if len(rows.algebraic) > n:
         raise ModelError(
             f"model '{model.name}' has {len(rows.algebraic)} constraints for {n} unknowns: leave out those that follow "
@@ -146,7 +147,7 @@ def _projected(model: Model, invariants: str) -> ProjectedSystem:
     index = np.ones(n, np.int64)
     index[_of_index_2(system, rows)] = 2
     index[system.slices.get("y", slice(0, 0))] = 2  # derivatives of stiff parts are rougher than what was asked for
-    system, blocks = _reordered(system, blocks, _order_of_rows(blocks, m), factors)
+    system, blocks = _reordered(system, blocks, _order_of_rows(blocks), factors)
     fields = {field.name: getattr(system, field.name) for field in dataclasses.fields(system) if field.init}
     fields.update(formulation="projected quasi-linear", index=index)
     return ProjectedSystem(**fields, blocks=blocks, form="quasi-linear")
@@ -178,16 +179,15 @@ def _of_index_2(system: System, rows: Rows) -> np.ndarray:
     return np.flatnonzero(~system.differential & ~in_constraints)
 
 
-def _order_of_rows(blocks: Blocks, m: int) -> np.ndarray:
+def _order_of_rows(blocks: Blocks) -> np.ndarray:
     """Rows as kernels expect them: kinematic, dynamic, of elements, then constraints from the highest level down."""
     parts = (blocks.kinematic, blocks.dynamic, blocks.elements, blocks.F1, blocks.F2, blocks.F3, blocks.F4)
-    order = np.concatenate(parts).astype(np.int64)
-    return np.concatenate([order, np.setdiff1d(np.arange(m), order)])
+    return np.concatenate(parts).astype(np.int64)
 
 
 def _reordered(system: System, blocks: Blocks, order: np.ndarray, factors: np.ndarray) -> tuple[System, Blocks]:
-    """Rows in another order, constraints multiplied by factors."""
-    place = np.empty(len(order), np.int64)
+    """Some of the rows, in another order, constraints multiplied by factors."""
+    place = np.full(len(system.equations), -1)
     place[order] = np.arange(len(order))
     rows = order.tolist()
     residual, jacobian, leading = system.residual[rows], system.jacobian[rows, :], system.leading[rows, :]
@@ -221,7 +221,7 @@ def overdetermined(model: Model) -> System:
 
 def _overdetermined(model: Model) -> System:
     whole = with_all_constraints(model)
-    system, rows = whole.system, whole.rows
+    system, rows = whole.system, whole.rows("impose")
     used, others = _square_part(model, whole)
     kept, extra = np.concatenate([rows.differential, used]).tolist(), others.tolist()
     return dataclasses.replace(
@@ -239,72 +239,119 @@ def _overdetermined(model: Model) -> System:
 def stabilized(model: Model) -> System:
     """Build (once) what Radau5 and Dassl integrate: E x' = k − B κ with all constraints, index 2 in κ.
 
-    There is one κ for each constraint beyond those that determine unknowns without derivatives, and it vanishes on the
-    solution, as η does in the form of Gear, Gupta and Leimkuhler. It changes unknowns of the constraint's own stage
-    alone, along its gradient, in the metric of their leading matrix: errors of κ then do not move what constraints
-    leave free. B = (∂h/∂x)ᵀ there; without stages it is E (∂h/∂x)ᵀ.
+    There is one κ for each constraint on unknowns whose derivatives occur, and it vanishes on the solution, as η
+    does in the form of Gear, Gupta and Leimkuhler. It changes unknowns of the constraint's own stage alone, along its
+    gradient A, in the metric of their leading matrix: errors of κ then do not move what constraints leave free.
+    B = Aᵀ if that matrix is symmetric and positive definite, else E Aᵀ; for unknowns without derivatives 0 = Aᵀ κ.
+    Without stages κ belongs to each constraint that determines no unknown without derivatives, and B = E (∂h/∂x)ᵀ.
     """
     return model.kept.get(SQUARE, "stabilized", lambda: _stabilized(model))
 
 
 def _stabilized(model: Model) -> System:
     whole = with_all_constraints(model)
-    system, rows = whole.system, whole.rows
-    used, others = _square_part(model, whole)
-    n, k = system.n, len(others)
-    if not k:
-        return system
+    system, rows, invariant = whole.system, whole.rows("ignore"), whole.rows("project").invariant
+    _, blocks = _blocks(system, rows, whole.stage)
+    every = whole.rows("impose").algebraic
+    if not blocks.bordered:
+        used, others = _square_part(model, whole)
+        parts = [_along_all(system, rows.differential, others)]
+        return _with_multipliers(system, rows.differential, np.concatenate([used, others]), others, parts)
+    differential, constraints, parts, resting = [blocks.elements], [], [], []
+    for link in blocks.constraints:
+        moves = link.own >= 0
+        if not moves.any():  # it determines its unknowns, and nothing else does
+            continue
+        differential.append(link.own[moves])
+        if len(link.rows):
+            constraints.append(link.rows)
+            gradients = system.jacobian[link.rows.tolist(), link.unknowns[moves].tolist()].T
+            if not link.definite:
+                gradients = ca.mtimes(
+                    system.leading[link.own[moves].tolist(), link.unknowns[moves].tolist()], gradients
+                )
+            parts.append((link.own[moves], gradients))
+            resting.append(
+                (link.unknowns[~moves], system.jacobian[link.rows.tolist(), link.unknowns[~moves].tolist()].T)
+            )
+    if len(invariant):
+        constraints.append(invariant)
+        parts.append(_along_all(system, rows.differential, invariant))
+    constraints = np.concatenate([np.zeros(0, np.int64), *constraints])
+    return _with_multipliers(system, np.concatenate(differential), every, constraints, parts, resting)
+
+
+def _along_all(system: System, equations: np.ndarray, constraints: np.ndarray) -> tuple[np.ndarray, ca.SX]:
+    """E (∂h/∂x)ᵀ in these equations."""
+    moving = np.flatnonzero(system.differential).tolist()
+    if not len(constraints):
+        return equations, ca.SX(len(equations), 0)
+    gradients = system.jacobian[constraints.tolist(), moving]
+    return equations, ca.mtimes(system.leading[equations.tolist(), moving], gradients.T)
+
+
+def _with_multipliers(
+    system: System,
+    differential: np.ndarray,
+    algebraic: np.ndarray,
+    constraints: np.ndarray,
+    parts: list[tuple[np.ndarray, ca.SX]],
+    resting: list[tuple[np.ndarray, ca.SX]] = (),
+) -> System:
+    """Differential equations with B κ, algebraic ones, and 0 = Aᵀ κ of resting unknowns.
+
+    `parts` are equations and their rows of B, in the order of the constraints that the multipliers belong to.
+    """
+    n, k = system.n, len(constraints)
     kappa = ca.SX.sym("kappa", k)
-    differential, algebraic = rows.differential.tolist(), np.concatenate([used, others]).tolist()
-    B = _directions(system, rows, whole.stage, others)
-    residual = ca.vertcat(system.residual[differential] - ca.mtimes(B, kappa), system.residual[algebraic])
+    place = np.full(len(system.equations), -1)
+    place[differential] = np.arange(len(differential))
+    B, still, names, first = ca.SX(len(differential), 0), [], [], 0
+    for number, (equations, block) in enumerate(parts):
+        here = place[equations] >= 0
+        wide = ca.SX(len(differential), block.shape[1])
+        if here.any():
+            wide[place[equations[here]].tolist(), :] = block[np.flatnonzero(here).tolist(), :]
+        B = ca.horzcat(B, wide)
+        if number < len(resting) and len(resting[number][0]):
+            unknowns, gradients = resting[number]
+            row = ca.SX(len(unknowns), k)
+            row[:, first : first + block.shape[1]] = gradients
+            still.append(ca.sparsify(row))
+            names += [f"multipliers of constraints on '{system.variables[j]}'" for j in unknowns]
+        first += block.shape[1]
+    B = ca.sparsify(B)
+    still = ca.vertcat(*still) if still else ca.SX(0, k)
+    differential, algebraic = differential.tolist(), algebraic.tolist()
+    residual = [system.residual[differential] - ca.mtimes(B, kappa) if differential else ca.SX(0, 1)]
+    residual += [ca.mtimes(still, kappa), system.residual[algebraic]]
     # κ vanishes on the solution: Newton's matrix does without its products with derivatives of B
-    nothing = ca.SX(len(algebraic), k)
-    jacobian = ca.horzcat(system.jacobian[differential + algebraic, :], ca.vertcat(-B, nothing))
-    slices = {**system.slices, "kappa": slice(n, n + k)}
+    by_x = ca.vertcat(system.jacobian[differential, :], ca.SX(len(names), n), system.jacobian[algebraic, :])
+    by_kappa = ca.vertcat(-B, still, ca.SX(len(algebraic), k))
+    leading = ca.vertcat(system.leading[differential, :], ca.SX(len(names) + len(algebraic), n))
     component = VOCABULARY["kappa"].component
     return dataclasses.replace(
         system,
         formulation="regularized, stabilized",
-        slices=slices,
-        variables=(*system.variables, *(component.format(system.equations[i]) for i in others)),
-        equations=tuple(system.equations[i] for i in differential + algebraic),
+        slices={**system.slices, "kappa": slice(n, n + k)},
+        variables=(*system.variables, *(component.format(system.equations[i]) for i in constraints)),
+        equations=(
+            *(system.equations[i] for i in differential),
+            *names,
+            *(system.equations[i] for i in algebraic),
+        ),
         index=np.concatenate([system.index, np.full(k, 3)]),
         x=ca.vertcat(system.x, kappa),
         x_dot=ca.vertcat(system.x_dot, ca.SX.sym("kappa_dot", k)),
-        residual=ca.densify(residual),
-        jacobian=ca.sparsify(jacobian),
-        leading=ca.sparsify(ca.horzcat(system.leading[differential + algebraic, :], ca.SX(n + k, k))),
+        residual=ca.densify(ca.vertcat(*residual)),
+        jacobian=ca.sparsify(ca.horzcat(by_x, by_kappa)),
+        leading=ca.sparsify(ca.horzcat(leading, ca.SX(leading.shape[0], k))),
     )
-
-
-def _directions(system: System, rows: Rows, stage: np.ndarray | None, constraints: np.ndarray) -> ca.SX:
-    """B: a column for each of the constraints, a row for each differential equation."""
-    _, blocks = _blocks(system, rows, stage)
-    if blocks.selector:
-        moving = np.flatnonzero(system.differential).tolist()
-        gradients = system.jacobian[constraints.tolist(), moving]
-        return ca.sparsify(ca.mtimes(system.leading[rows.differential.tolist(), moving], gradients.T))
-    place = np.full(len(system.equations), -1)
-    place[rows.differential] = np.arange(len(rows.differential))
-    place[constraints] = np.arange(len(constraints))
-    own = np.full(system.n, -1)
-    of_link, of_row = np.full(system.n, -1), np.full(len(system.equations), -2)
-    for number, link in enumerate(blocks.constraints):
-        own[link.unknowns], of_link[link.unknowns], of_row[link.rows] = link.own, number, number
-    i, j = (np.array(part, np.int64) for part in system.jacobian.sparsity().get_triplet())
-    here = np.flatnonzero(np.isin(i, constraints) & (of_row[i] == of_link[j]) & (own[j] >= 0))
-    shape = len(rows.differential), len(constraints)
-    pattern = ca.Sparsity.triplet(*shape, place[own[j[here]]].tolist(), place[i[here]].tolist())
-    entries = system.jacobian.nz[here.tolist()]
-    # entries of a pattern stand by columns, then rows
-    order = np.lexsort((place[own[j[here]]], place[i[here]]))
-    return ca.SX(pattern, entries[order.tolist()] if len(order) else ca.SX(0, 1))
 
 
 def _square_part(model: Model, whole: Stacked) -> tuple[np.ndarray, np.ndarray]:
     """Constraints that determine the unknowns without derivatives, those of the latest stages; and all others."""
-    system, rows, n = whole.system, whole.rows, whole.system.n
+    system, rows, n = whole.system, whole.rows("impose"), whole.system.n
     moving = system.differential
     if len(rows.differential) != moving.sum():
         raise ModelError(

@@ -11,7 +11,8 @@ of each block that leaves directions free all increments solve
                   −∂F/∂x Δx = R_F  all constraints
 
 one square sparse matrix, for a real and a complex σ: the increments of dense blocks without ever forming a basis, which
-would be full. In the equations of motion the blocks are F3(s, p), F2(v), F1(w, λ, μ). Without the constraints on
+would be full. Where E of a block's own equations is not symmetric and positive definite, the border is E Aᵀ, and S
+annihilates that. In the equations of motion the blocks are F3(s, p), F2(v), F1(w, λ, μ). Without the constraints on
 acceleration level multipliers are free, the equations of motion all selected, and there is no ν for F2. Where p' = v,
 only holonomic constraints act, and forces contain neither w nor multipliers (`Blocks.partitioned`), the constraint
 forces vanish in ν, the variables of F1 follow once all others are known, from factors that do not depend on σ, and
@@ -41,8 +42,8 @@ from dalembert.solvers.status import Count
 #: pivots of A Aᵀ carry rounding errors of this size: what is smaller is zero
 LEAST = 1e-14
 
-#: places in the port's output, and in the matrix, of J, of its borders, and of E
-PLACES = ("j", "border", "e")
+#: places in the port's output, and in the matrix, of J, of its borders, of E, and of products E Aᵀ (two places first)
+PLACES = ("j", "border", "e", "products")
 LINK = layout(
     arrays=[
         "next",  # the block that is solved after this one, or 0
@@ -90,7 +91,7 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
     column_at = places(kept, n)
     row_at = np.full(m, -1)
     row_at[blocks.elements] = column_at[blocks.free[~free_multipliers]]
-    n_main, border = len(kept), np.zeros(0, np.int64)
+    n_main, border, products = len(kept), np.zeros(0, np.int64), np.zeros((2, 0), np.int64)
     in_rows = [places(link.rows, m) for link in blocks.constraints]
     in_unknowns = [places(link.unknowns, n) for link in blocks.constraints]
     inside = [np.flatnonzero((r[rows] >= 0) & (c[columns] >= 0)) for r, c in zip(in_rows, in_unknowns, strict=True)]
@@ -105,15 +106,24 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
             continue
         row_at[link.rows] = n_main + np.arange(len(link.rows))
         n_main += len(link.rows)
-        border = np.concatenate([border, own])
+        if link.definite:
+            border = np.concatenate([border, own])
+            continue
+        resting = np.isin(columns[own], link.unknowns[~moves])
+        border = np.concatenate([border, own[resting]])
+        with_own = np.flatnonzero(np.isin(e_rows, link.own[moves]) & np.isin(e_columns, link.unknowns))
+        products = np.concatenate([products, _products(with_own, e_columns, own[~resting], columns)], axis=1)
 
     j = np.flatnonzero((row_at[rows] >= 0) & (column_at[columns] >= 0))
     e = np.flatnonzero(row_at[e_rows] >= 0)
-    main_rows = np.concatenate([row_at[rows[j]], column_at[columns[border]], row_at[e_rows[e]]])
-    main_columns = np.concatenate([column_at[columns[j]], row_at[rows[border]], column_at[e_columns[e]]])
+    of_e, of_a = products
+    main_rows = np.concatenate([row_at[rows[j]], column_at[columns[border]], row_at[e_rows[e]], row_at[e_rows[of_e]]])
+    main_columns = np.concatenate(
+        [column_at[columns[j]], row_at[rows[border]], column_at[e_columns[e]], row_at[rows[of_a]]]
+    )
     real, to = new_sparse_lu(main_rows, main_columns, n_main, threshold=threshold)
     both = new_sparse_lu(main_rows, main_columns, n_main, threshold=threshold, dtype=complex, like=real)[0]
-    j_to, border_to, e_to = np.split(to, [len(j), len(j) + len(border)])
+    j_to, border_to, e_to, products_to = np.split(to, np.cumsum([len(j), len(border), len(e)]))
 
     chain: Memory | int = 0
     costs = []
@@ -127,6 +137,7 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
         )  # fmt: skip
         costs.append(sparse_lu_cost(chain.lu))
     entries = dict(j=_pairs(j, j_to), border=_pairs(border, border_to), e=_pairs(e + len(rows), e_to))
+    entries["products"] = np.ascontiguousarray([of_e + len(rows), of_a, products_to], dtype=np.int64)
     row_of, column_of = np.full(n_main, -1), np.full(n_main, -1)
     row_of[row_at[row_at >= 0]] = np.flatnonzero(row_at >= 0)
     column_of[: len(kept)] = kept
@@ -148,6 +159,16 @@ def algebra(compiled, addresses: dict[str, int], threshold: float, rank_threshol
             singular=-1,
         ),
     )  # fmt: skip
+
+
+def _products(e: np.ndarray, e_columns: np.ndarray, a: np.ndarray, a_columns: np.ndarray) -> np.ndarray:
+    """Pairs of entries e of E and a of A that stand in the same column."""
+    order = np.argsort(a_columns[a], kind="stable")
+    a = a[order]
+    first, last = (np.searchsorted(a_columns[a], e_columns[e], side=side) for side in ("left", "right"))
+    count = last - first
+    start = np.repeat(first - np.concatenate([[0], np.cumsum(count)[:-1]]), count) if len(e) else first
+    return np.stack([np.repeat(e, count), a[start + np.arange(count.sum())]])
 
 
 def _pairs(where: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -251,6 +272,9 @@ def load(la, A, sigma):
     clear(A)
     put(la, la.j, la.n_j, A, -1.0)
     put(la, la.border, la.n_border, A, 1.0)
+    products = imat(la.products, 3, la.n_products)
+    for k in range(la.n_products):
+        A[products[2, k]] += nz[products[0, k]] * nz[products[1, k]]
     for k in range(la.n_e):
         A[e[1, k]] += sigma * nz[e[0, k]]
 

@@ -44,10 +44,12 @@ class ProjectedOptions(RadauOptions):
     differential: str = "lu"  # short for NullSpace(differential=...): "lu" or "qr"
     selector: str = "every"  # selectors with every Jacobian, or "adaptive": kept while the pivots stay
     corrections: int = 3  # of the constraints at accepted points at most, where Newton's method left enough of them
-    singular: str = "stop"  # at singular positions, or "step over" isolated ones on the branch of the motion
     scaling: str = "rows"  # constraints: each row to maximum 1, by 1/h ("step"), or "none"
     jacobian_rate: float = 1e-2  # as in `RadauOptions`; new blocks cost more here than factors for a new step size
     rank_threshold: float = 1e-11  # pivots and singular values below this fraction of the largest count as zero
+
+    #: at singular positions
+    singular = "stop"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,7 +61,6 @@ class ProjectedOptions(RadauOptions):
         check_solver(type(self).__name__, self.linear_solver, PROJECTED)
         self._take_null_space()
         one_of("selector", self.selector, ("every", "adaptive"))
-        one_of("singular", self.singular, ("stop", "step over"))
         one_of("scaling", self.scaling, ("rows", "step", "none"))
         require(self.corrections >= 0, f"corrections={self.corrections} must not be negative")
         between("corrections", self.corrections, 0, MOST_ITERATIONS)
@@ -148,7 +149,7 @@ class ProjectedOptions(RadauOptions):
         for name, only in (("algebraic", "lu"), ("differential", "lu"), ("selector", "every"), ("scaling", "rows")):
             if getattr(self, name) != only:
                 return f"{name}={getattr(self, name)!r} asks for dense blocks"
-        if blocks.selector:
+        if not blocks.bordered:
             return "its selectors need a basis of the null space, which is dense"
         if self.singular != "stop":
             return f"singular={self.singular!r} needs the singular values of dense blocks"
