@@ -15,7 +15,6 @@ from dalembert.regularize.structure.decomposition import Block, too_few, too_man
 from dalembert.regularize.structure.incidence import Equations, Incidence
 from dalembert.regularize.structure.matching import (
     best_transversal,
-    deepest_rows,
     maximum_matching,
     smallest_offsets,
 )
@@ -100,7 +99,7 @@ def analyse(model: Model, rows: Sequence[int] | np.ndarray | None = None) -> Str
     ----------
     rows : sequence of int, optional
         Which equations to analyse, as many as there are unknowns. Default: all; of an overdetermined model as many as
-        have a transversal, those with derivatives first, and of constraints those that hide most.
+        have a transversal, those of which the others seem to be consequences.
 
     Raises
     ------
@@ -140,7 +139,9 @@ def _analyse(model: Model, chosen: tuple[int, ...] | None) -> Structure:
     equations, whole = equations_of(model)
     count, n = whole.shape
     if chosen is None:
-        rows = np.arange(count) if count <= n else deepest_rows(whole)
+        from dalembert.regularize.structure.base_rows import base_rows  # which makes structures itself
+
+        rows = np.arange(count) if count <= n else base_rows(model, equations, whole)
     else:
         rows = np.array(chosen, np.int64)
         if not all(0 <= i < count for i in chosen) or len(set(chosen)) < len(chosen):

@@ -41,8 +41,8 @@ def combined(model: Model, equations: Equations) -> tuple[Equations, Incidence]:
     for _ in range(2 * sigma.shape[0] + 1):
         if sigma.shape[0] != sigma.shape[1] or (maximum_matching(sigma) < 0).any():
             return given
-        structure = _structure(model, equations, sigma)
-        singular = _singular_everywhere(model, equations, structure)
+        structure = structure_of(model, equations, sigma)
+        singular = singular_everywhere(model, equations, structure)
         if not singular:
             return equations, sigma
         better = _with_a_combination(model, equations, structure, singular)
@@ -52,13 +52,13 @@ def combined(model: Model, equations: Equations) -> tuple[Equations, Incidence]:
     return given
 
 
-def _structure(model: Model, equations: Equations, sigma: Incidence) -> Structure:
+def structure_of(model: Model, equations: Equations, sigma: Incidence) -> Structure:
     matching = best_transversal(sigma)
     c, d = smallest_offsets(sigma, matching)
     return Structure(equations.names, model.names("x"), np.arange(sigma.shape[0]), sigma, c, d, matching)
 
 
-def _singular_everywhere(model: Model, equations: Equations, structure: Structure) -> list[list[Singular]]:
+def singular_everywhere(model: Model, equations: Equations, structure: Structure) -> list[list[Singular]]:
     """Singular blocks of the system Jacobian at several points; empty if it is regular at one of them."""
     jacobian, seen = jacobian_entries(model, equations, structure), []
     for point in _points(model):

@@ -114,6 +114,12 @@ class Equations:
             rows.append(graph.value("constraints"))
         return cls(model.equation_names, ca.densify(ca.vertcat(*rows)), graph.symbol["x"], graph.dx)
 
+    def some(self, rows: np.ndarray) -> Equations:
+        """Some of the equations, in the order given."""
+        spent = None if self.spent is None else self.spent[rows]
+        names, residual = tuple(self.names[i] for i in rows), self.residual[np.asarray(rows).tolist()]
+        return Equations(names, residual, self.x, self.x_dot, spent)
+
     def incidence(self) -> Incidence:
         """σ of all equations."""
         rows, columns, order = [], [], []
