@@ -266,3 +266,33 @@ def test_many_unknowns(source):
     assert form.blocks.bordered
     sol = problem.simulate(method=da.Qualidaes(), rtol=1e-6, atol=1e-6)
     assert problem.error(sol) < 1e-5
+
+
+@pytest.mark.parametrize("method", [da.Qualidaes(), da.Radau5()])
+def test_tolerances_of_the_model_alone(method):
+    """Arrays have its unknowns; what a form has besides takes tolerances in the middle of these."""
+    model, options = mixed_pendulum(), dict(x0=[1, 0, 0, 0, 0], method=method, rtol=1e-7)
+    one = da.simulate(model, (0, 1), atol=1e-7, **options)
+    array = da.simulate(model, (0, 1), atol=np.full(5, 1e-7), **options)
+    assert array.stats.accepted == one.stats.accepted
+    named = da.simulate(model, (0, 1), atol=dict.fromkeys(model.names("x"), 1e-07), **options)
+    assert named.stats.accepted == one.stats.accepted
+    with pytest.raises(da.OptionError, match="the 5 unknowns are x, y, vx, vy, pull"):
+        da.simulate(model, (0, 1), atol=np.full(6, 1e-7), **options)
+
+
+def test_derivatives_that_occur_nonlinearly():
+    """a' + a'³ = −a: nothing is hidden, and the derivative an unknown of its own."""
+    model = da.ImplicitDAE(x=["a", "b"], residual=lambda s: [s.a_dot + s.a_dot**3 + s.b, s.b - s.a])
+    ends = [
+        da.simulate(model, (0, 1), x0=[1, 1], method=method, rtol=1e-9, atol=1e-9).x[-1]
+        for method in (da.Qualidaes(), da.Dassl())
+    ]
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
+
+
+@pytest.mark.parametrize("jacobian", [da.Differences(), da.GroupedDifferences()])
+def test_differences(jacobian):
+    problem = da.problems.elastic_robot()
+    sol = problem.simulate(method=da.Qualidaes(jacobian=jacobian), rtol=1e-7, atol=1e-7)
+    assert problem.error(sol) < 1e-5

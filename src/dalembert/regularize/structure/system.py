@@ -107,6 +107,7 @@ def _system_of(form: Regularized) -> System:
         residual=residual,
         jacobian=ca.sparsify(ca.jacobian(residual, x)),
         leading=leading,
+        derivative_of=form.y_of[:, 0] if n_y and (form.y_of[:, 1] == 1).all() else None,
     )
 
 
