@@ -216,7 +216,7 @@ def check(
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Whose results: geoms, mexx, hem5, corrector.")],
+    paper: Annotated[str, typer.Argument(help="Whose results: geoms, mexx, hem5, corrector, qualidaes.")],
     plot: Annotated[Path | None, typer.Option(help="Draw the figures into this folder.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter intervals and fewer tolerances.")] = False,
 ) -> None:

@@ -3,12 +3,12 @@
 import casadi as ca
 import numpy as np
 import pytest
+from index1 import Index1
 
 import dalembert as da
 from dalembert import problems
 from dalembert.errors import OptionError
 from dalembert.problems import naive
-from index1 import Index1
 
 MECHANICAL = problems.catalogue() | problems.catalogue_large() | problems.catalogue_singular()
 
@@ -52,7 +52,9 @@ def test_the_equations_are_those_of_motion(name):
     rates = np.concatenate([oracle.rhs(t, y)[:n_p], a])
     rows = slice(0, len(rates))
     left = E[rows, rows] @ rates
-    np.testing.assert_allclose(left, k[rows, 0], atol=1e-9 * (1 + np.abs(left).max() + np.abs(multipliers).max(initial=0)))
+    np.testing.assert_allclose(
+        left, k[rows, 0], atol=1e-9 * (1 + np.abs(left).max() + np.abs(multipliers).max(initial=0))
+    )
     n_r = len(parts["r"])
     residuals = oracle.residuals(t, y)
     largest = max(residuals[level] for level in ("position", "contact", "auxiliary"))

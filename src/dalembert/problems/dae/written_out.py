@@ -73,7 +73,7 @@ _UNKNOWNS = (
 
 
 @checked
-def car_axis_written_out(*, hidden: int = 2) -> Problem:
+def car_axis_written_out(*, hidden: int = 2, t_end: float = 3.0) -> Problem:
     """Car axis with abbreviations as unknowns and the constraints of three levels: 26 equations for 22 unknowns [1]_.
 
     V1P … V4P are masses by accelerations, yb and xb the right foot with two derivatives, Ll and Lr the lengths of the
@@ -87,7 +87,7 @@ def car_axis_written_out(*, hidden: int = 2) -> Problem:
        Modelica", Preprint 2013/29, Institut für Mathematik, TU Berlin, 2013, example 5.2.
     """
     _check_hidden("car_axis_written_out", hidden)
-    origin = car_axis()
+    origin = car_axis(t_end=t_end)
     mass = 10.0 * 0.01**2 / 2
     model = QuasiLinearDAE(
         name="car_axis_written_out",
@@ -99,16 +99,17 @@ def car_axis_written_out(*, hidden: int = 2) -> Problem:
         rhs=lambda s: [s.V1, s.V2, s.V3, s.V4, s.V1P, s.V2P, s.V3P, s.V4P],
         constraints=lambda s: [*_abbreviations(s), *_levels(s)[: 2 * (hidden + 1)]],
     )
-    known = origin.reference
-    x = np.full(len(_UNKNOWNS), np.nan)
-    x[:10] = [*known.p, *known.v, *-known.lam]
+    known, x, reference = origin.reference, np.full(len(_UNKNOWNS), np.nan), None
+    if known is not None:
+        x[:10] = [*known.p, *known.v, *-known.lam]
+        reference = Reference(t=known.t, x=x, source=known.source, accuracy=known.accuracy)
     return Problem(
         name="car_axis_written_out",
         title="Car axis, all constraints and abbreviations written out",
         model=model,
         x0=[*origin.p0, *origin.v0, 0, 0, 0, -mass, 0, -mass, 0, 1, 0, 1, 0, -1, 0.5, 0.5],
         t_end=origin.t_end,
-        reference=Reference(t=known.t, x=x, source=known.source, accuracy=known.accuracy),
+        reference=reference,
     )
 
 
