@@ -113,7 +113,7 @@ def test_start_values_of_the_model_itself():
 def test_other_parameters_and_inputs():
     """Variants of a model share what was derived for it, and nothing else."""
     model = da.QuasiLinearDAE(
-        x=["x", "v", "force"], leading=[[1, 0, 0], [0, 1, 0], [0, 0, 0]], rhs=lambda s: [s.v, s.force / s.m, s.x - s.way],
+        x=["x", "v", "force"], leading=np.diag([1, 1, 0]), rhs=lambda s: [s.v, s.force / s.m, s.x - s.way],
         parameters={"m": 2.0}, inputs={"way": lambda t: 1 + 3 * t + t**2 / 2},
     )  # fmt: skip
     np.testing.assert_allclose(da.consistent_initial_values(model, 1.0).x, [4.5, 4, 2])
@@ -154,7 +154,7 @@ def test_the_nearest_of_two_solutions():
 
 
 def test_no_direction_is_nearest():
-    with pytest.raises(da.InconsistentInitialValues, match="equation 5.*give start values elsewhere"):
+    with pytest.raises(da.InconsistentInitialValues, match=r"equation 5.*Give other .*where they change"):
         start(pendulum(), [0, 0, 0, 1, 0])
 
 
@@ -296,7 +296,7 @@ def test_check_and_trust():
     good, bad = [0.6, -0.8, 0.4, 0.3, 8.098], [0.6, -0.8, 0.4, 0.31, 8.098]
     check_pendulum(quietly(pendulum(), good, mode="check"))
     check_pendulum(quietly(pendulum(), {"x": 0.6, "y": -0.8, "vx": 0.4}, mode="check"))  # what is missing is found
-    with pytest.raises(da.InconsistentInitialValues, match="'v[xy]' would have to change"):
+    with pytest.raises(da.InconsistentInitialValues, match=r"'v[xy]' would have to change"):
         start(pendulum(), bad, mode="check")
     trusted = quietly(pendulum(), bad, mode="trust")
     assert trusted.x.tolist() == bad

@@ -22,17 +22,22 @@ from dalembert.regularize.directions import DISTANCES
 from dalembert.regularize.initial import InitialValues
 from dalembert.regularize.initial_quasi_linear import LARGEST
 from dalembert.regularize.judgement import check_unchanged, relative_change, tell_of_unknowns
-from dalembert.regularize.newton import Matrix, nearest_solution, row_sizes
-from dalembert.regularize.structure.analysis import analyse
-from dalembert.regularize.structure.hidden import Regularized, regularized
+from dalembert.regularize.newton import Matrix, column_scales, nearest_solution, row_sizes
+from dalembert.regularize.structure.forms import Regularized
+from dalembert.regularize.structure.hidden import regularized
 from dalembert.regularize.structure.start_equations import Conditions, StartEquations, start_equations
 from dalembert.regularize.structure.start_rates import derivatives
 from dalembert.regularize.structure.start_steps import NearestStep, independent, undetermined
 from dalembert.regularize.structure.start_words import contradiction, nothing_determines
+from dalembert.regularize.structure.system import is_regularized
+
+#: so far from a point, relative to it, it is seen how large equations are
+NEARBY = 0.1
 
 
 def form_for_start(model: Model, wanted: str = "") -> Regularized | None:
-    """The regularized form of a DAE that hides constraints, or is large; None: start values are found without it.
+    """The regularized form of a DAE that hides constraints, is overdetermined, or large; None: start values are found
+    without it.
 
     `wanted` names arguments that need it in any case.
     """
@@ -44,9 +49,8 @@ def form_for_start(model: Model, wanted: str = "") -> Regularized | None:
             role, reason = next(iter(python.items()))
             raise OptionError(f"{wanted} is for models whose functions can be traced; {role}= cannot: {reason}")
         return None
-    if wanted or (model.hidden == "auto" and (len(model.names("x")) > LARGEST or analyse(model).c.any())):
-        return regularized(model)
-    return None
+    large = model.hidden == "auto" and len(model.names("x")) > LARGEST
+    return regularized(model) if wanted or large or is_regularized(model) else None
 
 
 def regularized_start(
@@ -132,7 +136,7 @@ class Start:
         """`given`: differential unknowns that shall move as little as possible."""
         self.form, self.t, self.theta = form, t, theta
         self.equations = start_equations(form)
-        self._x0, self._fixed = x0, fixed
+        self._x0, self._fixed, self._scale = x0, fixed, None
         self.z = np.concatenate([x0, y0])
         more = np.zeros(len(y0), bool)
         self.given, self.fixed = np.concatenate([given, more]), np.concatenate([fixed, more])
@@ -153,6 +157,24 @@ class Start:
             self.equations = StartEquations(self.form, conditions)
         for stage in np.unique(self.equations.row_stage):
             self._solve_stage(stage)
+
+    def scaled(self, residual: np.ndarray, J: Matrix) -> tuple[np.ndarray, Matrix]:
+        """With rows of the same size: units of equations do not matter.
+
+        The size is that near the point: rows that vanish at the point itself, but for rounding, stay small.
+        """
+        if self._scale is None or len(self._scale) != len(residual):
+            size, rng = np.zeros(len(residual)), np.random.default_rng(len(residual))
+            for distance in (0.0, NEARBY, NEARBY):
+                z = self.z + distance * rng.uniform(-1, 1, len(self.z)) * np.where(self.z == 0, 1.0, np.abs(self.z))
+                rows = row_sizes(self.equations(self.t, z, self.theta)[1])
+                size = np.fmax(size, np.where(np.isfinite(rows), rows, 0.0))
+            self._scale = column_scales(size)
+        if isinstance(J, np.ndarray):
+            return self._scale * residual, self._scale[:, None] * J
+        from scipy.sparse import csc_matrix, diags
+
+        return self._scale * residual, csc_matrix(diags(self._scale) @ J)
 
     def settle(self) -> None:
         """y that suits x as it is, as well as possible."""
@@ -216,6 +238,7 @@ class _Part:
     def __call__(self, z: np.ndarray) -> tuple[np.ndarray, Matrix]:
         start = self._start
         residual, J = start.equations(start.t, z, start.theta)
+        residual, J = start.scaled(residual, J)
         residual, J = residual[self._rows], J[self._rows]
         size = row_sizes(J)
         norm = np.linalg.norm(residual / np.where(size > 0, size, 1.0))

@@ -1,4 +1,5 @@
-"""The equations that start values of a regularized DAE satisfy, in numbers: constraints of all levels, and conditions.
+"""The equations that start values of a regularized DAE satisfy, in numbers: constraints of all levels, invariants, and
+conditions.
 
 Unknowns are z = (x, y). They and the equations have *stages*, the order in which Pryce's method solves for them [1]_:
 an unknown x_j of which derivatives up to order d_j follow has stage −d_j, its derivatives the next ones, and an
@@ -13,7 +14,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -28,9 +29,7 @@ from dalembert.model.graph import Graph
 from dalembert.model.numeric import jacobian as numeric_jacobian
 from dalembert.model.vocabulary import numbered
 from dalembert.regularize.newton import Matrix
-
-if TYPE_CHECKING:
-    from dalembert.regularize.structure.hidden import Regularized
+from dalembert.regularize.structure.forms import Regularized
 
 EQUATIONS: Slot[StartEquations] = Slot("equations of start values", most=1)
 #: residuals of initial conditions at most
@@ -38,7 +37,7 @@ MOST_CONDITIONS = 100_000
 
 
 class StartEquations:
-    """Residuals of constraints and conditions, and their derivatives by z.
+    """Residuals of constraints, invariants and conditions, and their derivatives by z.
 
     Attributes
     ----------
@@ -53,11 +52,11 @@ class StartEquations:
     """
 
     def __init__(self, form: Regularized, conditions: Conditions | None = None):
-        graph, rows = extended(form), form.constraints
+        graph, rows = extended(form), ca.vertcat(form.constraints, form.invariants.rows)
         self.n_x, self.n_y = form.x.numel(), form.y.numel()
         self.variables = (*form.model.names("x"), *form.y_names)
         self.stage = stages(form)
-        names, n_own = [*form.constraint_names], rows.numel()
+        names, n_own = [*form.constraint_names, *form.invariants.names], rows.numel()
         self._python = conditions if conditions is not None and not conditions.function.traced else None
         if conditions is not None:
             names += conditions.names

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import casadi as ca
 import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
 from dalembert.kept import Slot
 from dalembert.model.evaluate import PointFunction, is_large
-from dalembert.regularize.newton import Matrix, equilibrated, minimum_norm_step, row_sizes
-from dalembert.regularize.structure.forms import picked
+from dalembert.regularize.newton import Matrix, equilibrated, row_sizes
+from dalembert.regularize.structure.forms import Regularized, picked
 from dalembert.regularize.structure.start_equations import extended
-
-if TYPE_CHECKING:
-    from dalembert.regularize.structure.hidden import Regularized
+from dalembert.regularize.structure.start_steps import NearestStep
 
 RATES: Slot[Rates] = Slot("derivatives at the start", most=1)
 
@@ -57,6 +53,6 @@ def derivatives(
     # what is not finite restricts nothing: √x at zero
     usable = np.isfinite(b) & np.isfinite(row_sizes(J))
     if len(columns) and usable.any():
-        A, rows = equilibrated(J[np.flatnonzero(usable)][:, columns])
-        z_dot[columns] = minimum_norm_step(A, b[usable] / rows)
+        A, rows = equilibrated(J[np.flatnonzero(usable)])
+        z_dot += NearestStep(columns, np.zeros(0, int))(A, b[usable] / rows)
     return z_dot[: len(x)], z_dot[len(x) :]

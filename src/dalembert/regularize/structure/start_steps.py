@@ -13,6 +13,8 @@ from dalembert.regularize.newton import Matrix, column_scales, equilibrated, min
 
 #: singular values below this fraction of the largest, of matrices that are scaled, count as zero
 RANK = 1e-11
+#: ratio of units from which given unknowns are treated with care
+GRADED = 2.0**20
 #: combinations that cancel to less than this fraction of their terms are rounding errors
 NOTHING = 1e-12
 #: residuals below this fraction of the largest component tell a null vector, where matrices are sparse
@@ -61,24 +63,43 @@ class NearestStep:
 
         from dalembert.regularize.sparse_steps import Sparse
 
-        step = np.zeros(A.shape[1])
-        F = A[:, self.free]
+        step, F, moving = np.zeros(A.shape[1]), A[:, self.free], np.concatenate([self.free, self.given])
+        if not len(moving):
+            return step
         if not len(self.given) and F.shape[0] == F.shape[1]:
             square = Sparse(F)
             if square.rank == F.shape[0]:
                 step[self.free] = square.solve(b)
                 return step
         columns = np.ones(A.shape[1])
-        columns[self.free] = PREFERENCE * column_scales(abs(F).max(axis=0).toarray().ravel())
-        moving = np.concatenate([self.free, self.given])
+        if len(self.free):
+            columns[self.free] = PREFERENCE * column_scales(abs(F).max(axis=0).toarray().ravel())
         B, rows = equilibrated(csc_matrix(A[:, moving] @ diags(columns[moving])))
         step[moving] = columns[moving] * minimum_norm_step(B, b / rows)
         return step
 
 
 def _smallest(B: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The smallest x with B x = c, or nearest to it."""
+    rows, columns = scales(B)
+    if columns.size and columns.max() > GRADED * columns.min() and independent(B, np.arange(B.shape[1])):
+        return _smallest_of_graded(B * rows[:, None], c * rows)
     A, rows = equilibrated(B)
     return minimum_norm_step(A, c / rows)
+
+
+def _smallest_of_graded(B: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The same for independent rows and columns in very different units, whose ratio would pass for a lack of rank.
+
+    Orthogonal elimination is exact row by row if the largest rows come first, and columns are exchanged.
+    """
+    from scipy.linalg import qr, solve_triangular
+
+    order = np.argsort(-np.abs(B).max(axis=0), kind="stable")
+    Q, R, exchanged = qr(B.T[order], mode="economic", pivoting=True)
+    x = np.zeros(B.shape[1])
+    x[order] = Q @ solve_triangular(R, c[exchanged], trans="T")
+    return x
 
 
 def independent(J: Matrix, columns: np.ndarray) -> bool:

@@ -52,7 +52,7 @@ def contradiction(start: Start, rows: np.ndarray, moving: np.ndarray, z: np.ndar
     found += f" while {fixed} {'stays' if len(involved) == 1 else 'stay'} as given" if len(involved) else ""
     found += f" ({eq.names[numbers[worst]]} keeps a residual of {residual[worst]:.3e})."
     own = [name for i, name in zip(guilty, names, strict=True) if eq.conditions[numbers[i]]]
-    return InconsistentInitialValues(f"{found} {_remedy(start, len(involved), own, guilty, numbers, J)}")
+    return InconsistentInitialValues(f"{found} {_remedy(start, len(involved), own, guilty, numbers, J, z)}")
 
 
 def _together(J: Matrix, rows: list[int], worst: int) -> list[int]:
@@ -64,9 +64,11 @@ def _together(J: Matrix, rows: list[int], worst: int) -> list[int]:
     return [row for row, there in zip(rows, found, strict=True) if there]
 
 
-def _remedy(start: Start, fixed: int, own: Sequence[str], guilty: Sequence[int], numbers: np.ndarray, J: Matrix) -> str:
+def _remedy(
+    start: Start, fixed: int, own: Sequence[str], guilty: list[int], numbers: np.ndarray, J: Matrix, z: np.ndarray
+) -> str:
     eq = start.equations
-    freedom = start.form.structure.degrees_of_freedom
+    freedom = start.form.degrees_of_freedom - len(start.form.invariants)
     count = int(start.fixed.sum() + eq.conditions.sum())
     too_many = f": {count} {'are' if count > 1 else 'is'} given, and {_choices(freedom)} can be chosen"
     too_many = too_many if count > freedom else ""
@@ -76,11 +78,13 @@ def _remedy(start: Start, fixed: int, own: Sequence[str], guilty: Sequence[int],
         return f"{'Leave it' if fixed == 1 else 'Leave one of them'} out of fixed=, or give other values{too_many}."
     if own:
         return f"Leave out or correct {own[0] if len(own) == 1 else 'one of these initial conditions'}{too_many}."
-    moved = np.asarray(abs(J[guilty]).sum(axis=0)).ravel()
-    names = [eq.variables[i] for i in np.argsort(-moved, kind="stable")[:MOST] if moved[i] > 0]
-    if not names:
-        return "No unknown changes it there: give start values elsewhere."
-    return f"Give other start values of {listed(names)}, from where to look; or these equations contradict each other."
+    size = np.asarray(abs(J[guilty]).sum(axis=0)).ravel()
+    there = "" if size.any() else "where they change these equations, "
+    if not size.any():  # derivatives vanish there; elsewhere they may not
+        near = z + np.random.default_rng(0).uniform(0.1, 1, len(z)) * (1 + np.abs(z))
+        size = np.asarray(abs(eq(start.t, near, start.theta)[1][numbers[guilty]]).sum(axis=0)).ravel()
+    names = listed([eq.variables[i] for i in np.argsort(-size, kind="stable")[:MOST] if size[i] > 0])
+    return f"Give other start values of {names}, {there}from where to look; or these equations contradict each other."
 
 
 def _choices(freedom: int) -> str:
