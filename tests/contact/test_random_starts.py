@@ -54,6 +54,17 @@ def test_random_starts(name):
         check(draw(name, Dice(np.random.default_rng(seed))), METHODS[seed % len(METHODS)])
 
 
+#: Balls of a cradle that touch, move alike and do not press on each other: gaps stay where events are seen.
+TOUCHING = [(48, da.Mexx()), (23, da.Dassl()), (35, da.Dassl()), (107, da.Dassl())]
+
+
+@pytest.mark.parametrize(("seed", "method"), TOUCHING)
+def test_contacts_that_open_without_speed(seed, method):
+    case = draw("newtons_cradle", Dice(np.random.default_rng(seed)))
+    sol = check(case, method)
+    assert len(sol.impacts) < 20
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", problems.catalogue_contact())
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))

@@ -35,6 +35,8 @@ OF_FORCE = 1e-10
 AT_ONCE, INSTANT = 200, 1e-13
 #: gaps that are this many slacks below zero were found too late
 TOO_DEEP = 1.5
+#: of their slack: gaps below are lifted where nothing else leads out of there
+HALFWAY = 0.5
 #: so many impacts of several contacts in this part of the interval may accumulate together
 CROWD, CROWDED = 40, 0.02
 #: impacts at an edge by turns on its two sides
@@ -194,6 +196,7 @@ class Contacts:
                     theta = model.theta(t, turned)
                     continue
             if series is None:
+                new = self._cleared(new, decision, closed, scales)
                 return replace(new, discrete=self.edges.released(new.discrete, decision.modes))
             self._continue(t, series, impacts)
             resting.add(series.contact)  # what remains of its rebounds is as if it had none
@@ -290,11 +293,32 @@ class Contacts:
     ) -> dict[str, np.ndarray]:
         """Positions out of contacts that were found later than they closed: a rebound from below zero has no end."""
         deep = [i for i in which if gaps[i] < -TOO_DEEP * scales.gap]
-        if not deep:
+        return self._moved(t, vectors, theta, deep, -gaps[deep])
+
+    def _cleared(self, state: HybridState, decision: Decision, closed: Sequence[int], scales: Scales) -> HybridState:
+        """The state with gaps of zero where contacts open that hardly move: at the edge of their slack, rounding alone
+        would be the next event."""
+        which = [i for i in closed if not self.space.contacts[i].dry]
+        if all(i in decision.modes for i in which):
+            return state
+        t, vectors, theta = state.t, state.vectors, self.model.theta(state.t, state.discrete)
+        gaps = self.space.gaps(t, vectors, theta)[which]
+        rates, dims = self.space.rates(t, vectors, theta, which), self.space.dims_of(which)
+        slow = rates.gamma[np.cumsum(dims) - dims] <= scales.noise
+        opens = slow & (gaps < -HALFWAY * scales.gap) & [i not in decision.modes for i in which]
+        if not opens.any():
+            return state
+        return replace(state, vectors=self._moved(t, dict(vectors), theta, which, np.where(opens, -gaps, 0.0)))
+
+    def _moved(
+        self, t: float, vectors: dict[str, np.ndarray], theta: np.ndarray, which: Sequence[int], by: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Positions by which these gaps have changed so much, by a push along their normals."""
+        if not len(which):
             return vectors
-        rates, dims = self.space.rates(t, vectors, theta, deep), self.space.dims_of(deep)
+        rates, dims = self.space.rates(t, vectors, theta, which), self.space.dims_of(which)
         normal = np.cumsum(dims) - dims
-        push = np.linalg.lstsq(rates.A[np.ix_(normal, normal)], -gaps[deep], rcond=None)[0]
+        push = np.linalg.lstsq(rates.A[np.ix_(normal, normal)], by, rcond=None)[0]
         at_rest = {**vectors, "v": np.zeros_like(vectors["v"])}
         moved = {**vectors, "v": rates.answer[:, normal] @ push}
         way = self.edges.p_dot(t, moved, theta) - self.edges.p_dot(t, at_rest, theta)
