@@ -152,6 +152,8 @@ def main():
             found, reason = siconos(N, p, v, given.steps, given.limit)
             if found is None:
                 line += f" {reason}"
+                if reason.startswith("not finished"):
+                    line += f": ratio below {each * steps / given.limit:.4f}"
             else:
                 rows = np.array(found["rows"])
                 ratio = each / rows[1:, 0].mean()
