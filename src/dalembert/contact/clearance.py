@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,10 +54,17 @@ def lifted(
     return _moved(edges, t, vectors, theta, deep, -gaps[deep])
 
 
-def cleared(edges: Edges, state: HybridState, decision: Decision, closed: Sequence[int], scales: Scales) -> HybridState:
-    """The state with gaps of zero where contacts open that hardly move.
+def cleared(
+    edges: Edges,
+    state: HybridState,
+    decision: Decision,
+    closed: Sequence[int],
+    hit: Collection[int],
+    scales: Scales,
+) -> HybridState:
+    """The state with gaps of zero where contacts open that hardly move, or that were not hit.
 
-    At the edge of their slack, rounding alone would be the next event.
+    At the edge of their slack, rounding alone would be the next event, and steps until then too short to lead away.
     """
     space = edges.space
     which = [i for i in closed if not space.contacts[i].dry]
@@ -66,8 +73,8 @@ def cleared(edges: Edges, state: HybridState, decision: Decision, closed: Sequen
     t, vectors, theta = state.t, state.vectors, state.model.theta(state.t, state.discrete)
     gaps = space.gaps(t, vectors, theta)[which]
     rates, dims = space.rates(t, vectors, theta, which), space.dims_of(which)
-    slow = rates.gamma[np.cumsum(dims) - dims] <= scales.noise
-    opens = slow & (gaps < -HALFWAY * scales.gap) & [i not in decision.modes for i in which]
+    stay = (rates.gamma[np.cumsum(dims) - dims] <= scales.noise) | [i not in hit for i in which]
+    opens = stay & (gaps < -HALFWAY * scales.gap) & [i not in decision.modes for i in which]
     if not opens.any():
         return state
     return replace(state, vectors=_moved(edges, t, dict(vectors), theta, which, np.where(opens, -gaps, 0.0)))

@@ -81,12 +81,15 @@ class Impacts:
                 impacts.append(Impact(t, space.contacts[i].name, *rows, vectors["v"].copy(), v.copy()))
         return {**vectors, "v": v}, impacts
 
+    def _numbers(self, impacts: Sequence[Impact]) -> list[int]:
+        """Of their contacts."""
+        numbers = {contact.name: contact.number for contact in self.space.contacts}
+        return [numbers[impact.contact] for impact in impacts]
+
     def _restitutions(self, impacts: Sequence[Impact]) -> np.ndarray:
         """Of each contact, what an impact has left of it: with friction less, where else energy would be created."""
-        numbers = {contact.name: contact.number for contact in self.space.contacts}
         used = self.restitution.copy()
-        for hit in impacts:
-            i = numbers[hit.contact]
+        for i, hit in zip(self._numbers(impacts), impacts, strict=True):
             found = -hit.after[0] / hit.before[0] if hit.before[0] < 0 else 1.0
             if found < used[i] - UNUSED:  # what rounding makes of it does not count
                 used[i] = max(found, 0.0)
@@ -104,8 +107,8 @@ class Impacts:
 
     def _rebounds(self, impacts: Sequence[Impact], resting: Collection[int], scales: Scales) -> dict[int, float]:
         """Contacts that leave after an impact, and their speeds."""
-        numbers = {contact.name: contact.number for contact in self.space.contacts}
-        speeds = {numbers[impact.contact]: float(impact.after[0]) for impact in impacts}
+        after = (float(impact.after[0]) for impact in impacts)
+        speeds = dict(zip(self._numbers(impacts), after, strict=True))
         return {i: speed for i, speed in speeds.items() if speed > scales.speed and i not in resting}
 
     def _continue(self, t: float, series: Series, impacts: Sequence[Impact]) -> None:

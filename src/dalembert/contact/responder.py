@@ -133,7 +133,7 @@ class Contacts(Faces):
                     theta = model.theta(t, turned)
                     continue
             if series is None:
-                new = cleared(self.edges, new, decision, closed, scales)
+                new = cleared(self.edges, new, decision, closed, self._numbers(impacts), scales)
                 return replace(new, discrete=self.edges.released(new.discrete, decision.modes))
             self._continue(t, series, impacts)
             resting.add(series.contact)  # what remains of its rebounds is as if it had none
