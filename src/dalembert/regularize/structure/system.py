@@ -43,7 +43,7 @@ def is_regularized(model: Model) -> bool:
     it is overdetermined."""
     if model.own_formulation is None or model.hidden != "auto" or not _is_traced(model):
         return False
-    return model.n_differential + model.n_constraints > len(model.names("x")) or bool(analyse(model).c.any())
+    return model.n_differential + model.n_constraints > len(model.names("x")) or analyse(model).hides
 
 
 def _is_traced(model: Model) -> bool:
