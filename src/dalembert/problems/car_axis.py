@@ -27,9 +27,9 @@ _OURS = Reference(
 )
 _LATE = Reference(
     t=500.0,
-    p=[0.0] * 4,
-    v=[0.0] * 4,
-    lam=[0.0] * 2,
+    p=[0.0494459953962720355, 0.498034002495447214, 1.04172591288999006, 0.374015594976209231],
+    v=[-0.0175603178374398525, 0.610496486399471183, -0.0801753109059369917, 0.109509565194886763],
+    lam=[0.00471850506694950454, 0.00104588558055829467],
     source="computed by us: index-1 form, 80-bit Gragg-Bulirsch-Stoer of order 18, 100000 and 200000 steps compared "
     "(benchmarks/car_axis_reference.py)",
     accuracy=1e-12,

@@ -36,7 +36,7 @@ PUBLISHED = {"pendulum": 1.9097e-05, "car_axis": 5.8529e-05}
 _NAMES = {
     "qualidaes written": "QULDSovd0",
     "dassl index1": "DASSLrcd0",
-    "odassl": "ODASLovd0",
+    "odassl acceleration": "ODASLovd0",
     "radau5 ggl": "RADAUggl",
 }
 
@@ -85,7 +85,7 @@ def methods(example: Example) -> dict[str, Any]:
         "odassl naive": Dae(Odassl(), twin),
         "geoms": Geoms(),
         "dassl index1": Dassl(formulation="index1"),
-        "odassl": Odassl(level="acceleration"),
+        "odassl acceleration": Odassl(level="acceleration"),
         "radau5 ggl": Radau5(formulation="ggl"),
     }
 

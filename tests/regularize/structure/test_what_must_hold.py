@@ -180,8 +180,10 @@ def test_robot_on_a_given_path(load):
 @pytest.mark.parametrize(
     ("problem", "index"),
     [
+        (problems.transistor_amplifier(), 1),
         (problems.miller_integrator(), 2),
         (problems.bridge_rectifier(), 2),
+        (problems.bridge_rectifier(node=True), 2),
         (problems.current_transformer(), 2),
         (problems.batch_reactor(), 2),
         (problems.batch_reactor(jacket=True), 3),

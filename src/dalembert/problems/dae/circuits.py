@@ -56,7 +56,7 @@ def bridge_rectifier(*, node: bool = False) -> Problem:
 
     The second equation is the balance of currents at a and b together. That at b alone, with ``node=True``, has the
     derivatives of the first equation, with opposite signs: the equations are as good, but which equations must be
-    differentiated cannot be seen from where the unknowns occur. Structural analysis cannot treat this form.
+    differentiated cannot be seen from where the unknowns occur. The sum of the two, without derivatives, tells it.
     """
     model = QuasiLinearDAE(
         name="bridge_rectifier",

@@ -11,11 +11,11 @@ from dalembert.checks import shown
 from dalembert.errors import OptionError, StructurallySingular
 from dalembert.kept import Slot, computed
 from dalembert.model import Model
+from dalembert.regularize.structure.aliases import Alias, reduction_of
 from dalembert.regularize.structure.decomposition import Block, too_few, too_many, triangular_blocks
 from dalembert.regularize.structure.incidence import Equations, Incidence
 from dalembert.regularize.structure.matching import (
     best_transversal,
-    deepest_rows,
     maximum_matching,
     smallest_offsets,
 )
@@ -40,6 +40,11 @@ class Structure:
         Offsets: equation i is to be differentiated c[i] times; then derivatives of order d[j] of unknown j follow.
     matching : array of int
         For each equation the number of the unknown that it determines.
+    eliminated : tuple of Alias
+        Unknowns that leave the equations before they are integrated: aliases of others, and constants. All that stands
+        here is about the equations with them.
+    spent : array of int or None
+        For each equation how often others were differentiated to write it, if it is a combination of equations.
     """
 
     equations: tuple[str, ...]
@@ -49,11 +54,19 @@ class Structure:
     c: np.ndarray
     d: np.ndarray
     matching: np.ndarray
+    eliminated: tuple[Alias, ...] = ()
+    spent: np.ndarray | None = None
 
     @computed
     def index(self) -> int:
         """The structural index, 0 for ordinary differential equations."""
-        return int(self.c.max(initial=0)) + int((self.d == 0).any())
+        counts = self.c if self.spent is None else self.c + self.spent
+        return int(counts.max(initial=0)) + int((self.d == 0).any())
+
+    @property
+    def hides(self) -> bool:
+        """Whether derivatives of equations are constraints. Up to index 1 they only tell what derivatives are."""
+        return self.index > 1 or (self.spent is not None and bool(self.spent.any()))
 
     @computed
     def degrees_of_freedom(self) -> int:
@@ -91,7 +104,7 @@ def analyse(model: Model, rows: Sequence[int] | np.ndarray | None = None) -> Str
     ----------
     rows : sequence of int, optional
         Which equations to analyse, as many as there are unknowns. Default: all; of an overdetermined model as many as
-        have a transversal, those with derivatives first, and of constraints those that hide most.
+        have a transversal, those of which the others seem to be consequences.
 
     Raises
     ------
@@ -118,20 +131,22 @@ def analyse(model: Model, rows: Sequence[int] | np.ndarray | None = None) -> Str
 
 
 def equations_of(model: Model) -> tuple[Equations, Incidence]:
-    """All equations of a model and their incidence, kept with it."""
+    """All equations of a model and their incidence, kept with it.
 
-    def make() -> tuple[Equations, Incidence]:
-        equations = Equations.of(model)
-        return equations, equations.incidence()
+    Combinations in which derivatives cancel stand in place of equations.
+    """
+    from dalembert.regularize.structure.combine import combined  # which makes structures itself
 
-    return model.kept.get(EQUATIONS, None, make)
+    return model.kept.get(EQUATIONS, None, lambda: combined(model, Equations.of(model)))
 
 
 def _analyse(model: Model, chosen: tuple[int, ...] | None) -> Structure:
     equations, whole = equations_of(model)
     count, n = whole.shape
     if chosen is None:
-        rows = np.arange(count) if count <= n else deepest_rows(whole)
+        from dalembert.regularize.structure.base_rows import base_rows  # which makes structures itself
+
+        rows = np.arange(count) if count <= n else base_rows(model, equations, whole)
     else:
         rows = np.array(chosen, np.int64)
         if not all(0 <= i < count for i in chosen) or len(set(chosen)) < len(chosen):
@@ -142,7 +157,10 @@ def _analyse(model: Model, chosen: tuple[int, ...] | None) -> Structure:
         _complain(model, sigma, names, variables)
     matching = best_transversal(sigma)
     c, d = smallest_offsets(sigma, matching)
-    return Structure(names, variables, rows, sigma, c, d, matching)
+    reduction = reduction_of(model)
+    aliases = () if reduction is None else reduction.aliases
+    spent = None if equations.spent is None else equations.spent[rows]
+    return Structure(names, variables, rows, sigma, c, d, matching, aliases, spent)
 
 
 def _complain(model: Model, sigma: Incidence, equations: Sequence[str], variables: Sequence[str]) -> None:

@@ -91,7 +91,7 @@ class Regularized:
     @property
     def hides(self) -> bool:
         """Whether there is anything in it that the model itself does not say."""
-        return bool(self.structure.c.any())
+        return self.structure.hides
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(level)} of level {k}" for k, level in enumerate(self.levels))

@@ -216,11 +216,13 @@ def _prolonged(model: Model, structure: Structure, F: ca.SX, solved: Rates, unkn
 
 def _by_level(structure: Structure, h: ca.SX, equation: np.ndarray, order: np.ndarray) -> tuple[Constraints, ...]:
     levels = []
-    for k in range(int(order.max(initial=0)) + 1 if len(order) else 0):
-        part = np.flatnonzero(order == k)
-        names = [structure.equations[i] for i in equation[part]]
-        if k:
-            names = [f"derivative {k} of {name}" for name in names]
+    level_of = order if structure.spent is None else order + structure.spent[equation]
+    for k in range(int(level_of.max(initial=0)) + 1 if len(order) else 0):
+        part = np.flatnonzero(level_of == k)
+        names = [
+            f"derivative {count} of {structure.equations[i]}" if count else structure.equations[i]
+            for i, count in zip(equation[part], order[part], strict=True)
+        ]
         levels.append(
             Constraints(picked(h, part), tuple(names), structure.rows[equation[part]], np.full(len(part), k > 0))
         )

@@ -85,6 +85,8 @@ class Equations:
     residual: ca.SX
     x: ca.SX
     x_dot: ca.SX
+    #: how often equations were differentiated that combinations are made of (`combine`), row by row; None: not at all
+    spent: np.ndarray | None = None
 
     @classmethod
     def of(cls, model: Model) -> Equations:
@@ -111,6 +113,12 @@ class Equations:
         if model.n_constraints:
             rows.append(graph.value("constraints"))
         return cls(model.equation_names, ca.densify(ca.vertcat(*rows)), graph.symbol["x"], graph.dx)
+
+    def some(self, rows: np.ndarray) -> Equations:
+        """Some of the equations, in the order given."""
+        spent = None if self.spent is None else self.spent[rows]
+        names, residual = tuple(self.names[i] for i in rows), self.residual[np.asarray(rows).tolist()]
+        return Equations(names, residual, self.x, self.x_dot, spent)
 
     def incidence(self) -> Incidence:
         """σ of all equations."""

@@ -27,6 +27,7 @@ from dalembert.regularize.pencil import RANK
 from dalembert.regularize.structure.analysis import Structure, analyse, equations_of, listed
 from dalembert.regularize.structure.elimination import sample_points
 from dalembert.regularize.structure.forms import picked
+from dalembert.regularize.structure.incidence import Equations
 
 #: rows of blocks from which sparse factors are used
 LARGE = 300
@@ -59,12 +60,12 @@ class Singular:
 def system_jacobian(model: Model, structure: Structure | None = None) -> Callable[..., np.ndarray]:
     """A function of t, x, x' and θ for the entries of the system Jacobian, in the order of `structure.leading`."""
     structure = analyse(model) if structure is None else structure
-    return model.kept.get(JACOBIAN, structure, lambda: _system_jacobian(model, structure))
+    return model.kept.get(JACOBIAN, structure, lambda: jacobian_entries(model, equations_of(model)[0], structure))
 
 
-def _system_jacobian(model: Model, structure: Structure) -> Callable[..., np.ndarray]:
-    graph, equations = model.graph, equations_of(model)[0]
-    F = picked(equations.residual, structure.rows)
+def jacobian_entries(model: Model, equations: Equations, structure: Structure) -> Callable[..., np.ndarray]:
+    """The same for equations of which a structure tells."""
+    graph, F = model.graph, picked(equations.residual, structure.rows)
     leading, n = structure.leading, len(structure.rows)
     values = ca.SX.zeros(len(leading.columns))
     for order, symbols in enumerate((equations.x, equations.x_dot)):
@@ -247,6 +248,15 @@ def _combination(block: Singular, again: list[Singular], names: list[str], order
         others = other.combination / other.combination[np.argmax(np.abs(block.combination))]
         if len(others) != len(shares) or np.abs(others - shares).max() > SAME:
             return None
+    return combination_text(shares, names, orders)
+
+
+def combination_text(shares: np.ndarray, names: list[str], orders: np.ndarray) -> str:
+    """What a combination of equations and their derivatives is called.
+
+    >>> combination_text(np.array([1.0, -2.0]), ["equation 1", "equation 4"], np.array([0, 1]))
+    '(equation 1) − 2·(d/dt) (equation 4)'
+    """
     text = ""
     for share, name, order in zip(shares, names, orders.tolist(), strict=True):
         sign = (" − " if share < 0 else " + ") if text else ("−" if share < 0 else "")
