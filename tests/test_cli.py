@@ -307,6 +307,14 @@ def test_check_shows_the_structure_of_a_dae(user_file):
     assert ["blocks", "1", "the largest one has 5: x, y, vx, vy, lam"] in rows
 
 
+def test_check_shows_what_is_eliminated(user_file):
+    text = ("import dalembert as da\nd = da.ImplicitDAE(x=['a', 'b', 'c'], parameters={'k': 2.0}, "
+            "residual=lambda s: [s.a_dot + s.b, s.a + s.b, s.c - 2 * s.k])\n")  # fmt: skip
+    shown = run("check", user_file(text)).stdout
+    assert "b = -a, c = 2*k" in shown
+    assert "eliminated" in shown
+
+
 def test_check_names_what_is_structurally_singular(user_file):
     path = user_file(
         "import dalembert as da\nd = da.QuasiLinearDAE(x=['a', 'b'], leading=[1, 0], rhs=lambda s: [-s.a, s.a - 1])\n"

@@ -474,6 +474,8 @@ def _structure_rows(table: Table, model: Model) -> None:
     for count, names in structure.differentiated.items():
         times = {1: "once", 2: "twice"}.get(count, f"{count} times")
         _row(table, f"differentiated {times}", str(len(names)), listed(names))
+    if structure.eliminated:
+        _row(table, "eliminated", str(len(structure.eliminated)), listed([str(own) for own in structure.eliminated]))
     blocks = structure.blocks
     largest = max(blocks, key=lambda block: len(block[0]))[1]
     names = listed([structure.variables[j] for j in sorted(largest)])

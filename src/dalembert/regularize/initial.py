@@ -139,7 +139,15 @@ def completed_values(
     if not isinstance(mode, str) or mode not in MODES:
         raise OptionError(f"initial_values must be one of {', '.join(MODES)}, not {shown(mode)}")
     fixed = names_to_fix(model, fixed)
-    form = _regularized(model, fixed, initial_conditions)
+    if model.hidden == "auto":
+        from dalembert.regularize.structure.aliases import reduction_of
+        from dalembert.regularize.structure.reduced_start import start_by_kept
+
+        reduction = reduction_of(model)
+        if reduction is not None:
+            more = dict(initial_conditions=initial_conditions, mode=mode, rtol=rtol, atol=atol)
+            return start_by_kept(model, reduction, _finite("t0", t0), given, fixed, **more)
+    form = form_of_start(model, fixed, initial_conditions)
     start, known = given_values(model, given, incomplete=form is not None, fixed=fixed)
     t0, rtol, atol = _finite("t0", t0), _finite("rtol", rtol), _finite("atol", atol)
     if rtol < 0 or atol < 0 or rtol + atol == 0:
@@ -164,7 +172,7 @@ def completed_values(
         raise FunctionFailed(message) from refusal
 
 
-def _regularized(model: Model, fixed: Sequence[str], initial_conditions: Any) -> Regularized | None:
+def form_of_start(model: Model, fixed: Sequence[str], initial_conditions: Any) -> Regularized | None:
     """The form of a DAE by which its start values are found, where that is needed."""
     if model.mechanical:
         return None

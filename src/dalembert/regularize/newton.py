@@ -38,8 +38,8 @@ SCALINGS = 5
 Matrix = Any
 #: z -> residual, Jacobian
 Function = Callable[[np.ndarray], tuple[np.ndarray, Matrix]]
-#: A with equilibrated rows, b -> x with A x = b, or nearest to it
-Step = Callable[[Matrix, np.ndarray], np.ndarray]
+#: A with equilibrated rows, b -> x with A x = b, or nearest to it, and whether rows may depend on each other
+Step = Callable[[Matrix, np.ndarray], tuple[np.ndarray, bool]]
 #: z, how to move numbers by rounding -> residual
 Trial = Callable[[np.ndarray, Callable[[np.ndarray], np.ndarray]], np.ndarray]
 
@@ -62,6 +62,7 @@ def nearest_solution(
     """
     from dalembert.regularize.rounding import moved, rounding_seen, shaken
 
+    smallest = judged_step if smallest is None else smallest
     residual, J = function(z)
     # where J loses rank in the solution (x² = 0), steps only halve the distance: rounding is never reached
     nothing = UNIT**2 * np.abs(residual)
@@ -82,10 +83,7 @@ def nearest_solution(
             J = without(J, silent)
         A, scale = equilibrated(J)
         loud = np.where(silent, 0.0, residual)
-        if smallest is not None:
-            step, doubtful = smallest(A, -loud / scale), False
-        else:
-            step, doubtful = _minimum_norm_step(A, -loud / scale)
+        step, doubtful = smallest(A, -loud / scale)
         if doubtful:
             rounding = shaken(trial or moved(function), z, residual)
             open_rows &= ~(np.abs(residual) <= ROUNDINGS * rounding)
@@ -94,7 +92,7 @@ def nearest_solution(
             # a row whose entries are small differences may say least of all, however large it is made
             larger = np.maximum(1.0, rounding / (UNIT * scale * (np.abs(z).max(initial=0) or 1.0)))
             A, scale = divided(A, larger), scale * larger
-            step = minimum_norm_step(A, -loud / scale)
+            step, _ = smallest(A, -loud / scale)
         damped = _damped_step(function, z, step, residual, scale, ~silent)
         if damped is None:
             # some equations may be as exact as they can be, while others are not
@@ -185,10 +183,10 @@ def row_squares(A: Matrix) -> np.ndarray:
 
 def minimum_norm_step(A: Matrix, b: np.ndarray) -> np.ndarray:
     """The smallest x with A x = b, or the nearest to it; rows of A are equilibrated."""
-    return _minimum_norm_step(A, b)[0]
+    return judged_step(A, b)[0]
 
 
-def _minimum_norm_step(A: Matrix, b: np.ndarray) -> tuple[np.ndarray, bool]:
+def judged_step(A: Matrix, b: np.ndarray) -> tuple[np.ndarray, bool]:
     """The same, and whether rows of A that are not zero may depend on each other."""
     if isinstance(A, np.ndarray):
         x, _, _, singular = np.linalg.lstsq(A, b, rcond=RANK)
@@ -198,8 +196,12 @@ def _minimum_norm_step(A: Matrix, b: np.ndarray) -> tuple[np.ndarray, bool]:
         from dalembert.regularize.sparse_steps import minimum_norm
 
         x, doubtful = minimum_norm(A, b), False
-    left = _times(A, x) - b
-    return x, doubtful or bool(np.linalg.norm(left) > CONTRADICTED * np.linalg.norm(b))
+    return x, doubtful or contradicted(A, x, b)
+
+
+def contradicted(A: Matrix, x: np.ndarray, b: np.ndarray) -> bool:
+    """Whether much of b is left."""
+    return bool(np.linalg.norm(_times(A, x) - b) > CONTRADICTED * np.linalg.norm(b))
 
 
 def _damped_step(

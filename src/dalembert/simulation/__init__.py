@@ -18,6 +18,7 @@ from dalembert.model.start import with_start
 from dalembert.simulation.arguments import count, positive, switch, time_span, tolerances_for
 from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.hybrid import Transition
+from dalembert.simulation.layout import integrated, whole_form
 from dalembert.simulation.output import Output, Sampling
 from dalembert.simulation.preparing import preparing
 from dalembert.simulation.task import Task
@@ -130,7 +131,7 @@ def simulate(
     if not isinstance(model, Model):
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
         raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")
-    options = resolve_method(method, model)
+    options = resolve_method(method, integrated(model))
     if model.mechanical and model.collisions is not None and not options.treats_contacts:
         raise OptionError(
             f"model '{model.name}' has collisions, whose pairs of bodies change all the time: {type(options).__name__} "
@@ -150,7 +151,7 @@ def simulate(
     profiled, traced = switch("profile", profile), switch("trace", trace)
     saving = None if checkpoint is None else Checkpoint(checkpoint)
     clock = [time.perf_counter()]
-    form = preparing(options.formulate, model)
+    form = preparing(whole_form, options, model)
     clock.append(time.perf_counter())
     if t1 < t0 and form.formulation == "baumgarte" and (model.names("lam") or model.names("mu")):
         raise OptionError(

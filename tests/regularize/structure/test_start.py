@@ -323,3 +323,53 @@ def test_restarts_where_inputs_jump():
     solution = da.simulate(model, (0, 2), method=da.Qualidaes())
     np.testing.assert_allclose(solution.at(0.5).x, [0.5, 1.0], atol=1e-8)
     np.testing.assert_allclose(solution.at(1.5).x, [3.0, 4.0], atol=1e-8)
+
+
+# -- more equations than unknowns ----------------------------------------------------------------------------------
+
+
+def with_energy(energy):
+    return da.QuasiLinearDAE(
+        x=["x", "y", "vx", "vy", "lam"],
+        leading=np.eye(5)[:4],
+        rhs=lambda s: [s.vx, s.vy, -s.lam * s.x, -s.lam * s.y - G],
+        constraints=lambda s: [s.x**2 + s.y**2 - 1, (s.vx**2 + s.vy**2) / 2 + G * s.y - s.energy],
+        parameters={"energy": energy},
+    )
+
+
+def test_invariants_hold_at_the_start():
+    """The constraint says which way the pendulum moves, and the invariant how fast."""
+    with pytest.warns(da.InitialValuesCorrected):
+        found = start(with_energy(2 - 0.8 * G), [0.6, -0.8, 0.8, 0.7, 0.0])
+    check_pendulum(found)
+    np.testing.assert_allclose(found.x[:4], [0.6, -0.8, 1.6, 1.2], atol=1e-14)
+    found = quietly(with_energy(2 - 0.8 * G), {"x": 0.6, "y": -0.8, "vx": 1.0}, fixed=["x", "y"], mode="trust")
+    assert found.x[2] == 1.0
+    found = quietly(with_energy(2 - 0.8 * G), {"x": 0.6, "y": -0.8}, initial_conditions=lambda s: [s.vx - 1.6])
+    np.testing.assert_allclose(found.x[:4], [0.6, -0.8, 1.6, 1.2], atol=1e-13)
+
+
+def test_an_invariant_out_of_reach():
+    """Below the lowest point; the model was good with other parameters."""
+    model = with_energy(0.5 - 0.8 * G)
+    quietly(model, [0.6, -0.8, 0.8, 0.6, 0.0])
+    with pytest.raises(da.InconsistentInitialValues, match="constraint 2"):
+        start(model.replace({"energy": -2 * G}, None), [0.6, -0.8, 0.8, 0.6, 0.0])
+
+
+def test_hidden_constraints_that_are_written():
+    """They change nothing, in whatever form."""
+    model = da.QuasiLinearDAE(
+        x=["x", "y", "vx", "vy", "lam"],
+        leading=np.eye(5)[:4],
+        rhs=lambda s: [s.vx, s.vy, -s.lam * s.x, -s.lam * s.y - G],
+        constraints=lambda s: [
+            s.x**2 + s.y**2 - 1, 7 * (s.x * s.vx + s.y * s.vy), s.vx**2 + s.vy**2 - s.lam * (s.x**2 + s.y**2) - G * s.y
+        ],
+    )  # fmt: skip
+    given = [0.61, -0.82, 0.5, 0.2, 0.0]
+    with pytest.warns(da.InitialValuesCorrected):
+        found, there = start(model, given), start(pendulum(), given)
+    check_pendulum(found)
+    np.testing.assert_allclose(found.x, there.x, atol=1e-13)

@@ -11,6 +11,7 @@ from dalembert.checks import shown
 from dalembert.errors import OptionError, StructurallySingular
 from dalembert.kept import Slot, computed
 from dalembert.model import Model
+from dalembert.regularize.structure.aliases import Alias, reduction_of
 from dalembert.regularize.structure.decomposition import Block, too_few, too_many, triangular_blocks
 from dalembert.regularize.structure.incidence import Equations, Incidence
 from dalembert.regularize.structure.matching import (
@@ -39,6 +40,9 @@ class Structure:
         Offsets: equation i is to be differentiated c[i] times; then derivatives of order d[j] of unknown j follow.
     matching : array of int
         For each equation the number of the unknown that it determines.
+    eliminated : tuple of Alias
+        Unknowns that leave the equations before they are integrated: aliases of others, and constants. All that stands
+        here is about the equations with them.
     spent : array of int or None
         For each equation how often others were differentiated to write it, if it is a combination of equations.
     """
@@ -50,6 +54,7 @@ class Structure:
     c: np.ndarray
     d: np.ndarray
     matching: np.ndarray
+    eliminated: tuple[Alias, ...] = ()
     spent: np.ndarray | None = None
 
     @computed
@@ -152,8 +157,10 @@ def _analyse(model: Model, chosen: tuple[int, ...] | None) -> Structure:
         _complain(model, sigma, names, variables)
     matching = best_transversal(sigma)
     c, d = smallest_offsets(sigma, matching)
+    reduction = reduction_of(model)
+    aliases = () if reduction is None else reduction.aliases
     spent = None if equations.spent is None else equations.spent[rows]
-    return Structure(names, variables, rows, sigma, c, d, matching, spent)
+    return Structure(names, variables, rows, sigma, c, d, matching, aliases, spent)
 
 
 def _complain(model: Model, sigma: Incidence, equations: Sequence[str], variables: Sequence[str]) -> None:

@@ -228,19 +228,20 @@ class Start:
 
 
 class _Part:
-    """Some of the equations as a function of all of z."""
+    """Some of the equations, as a function of the unknowns that occur in them."""
 
     def __init__(self, start: Start, rows: np.ndarray):
         self._start, self._rows = start, np.flatnonzero(rows)
+        self._columns = start.equations.unknowns(rows)
         self._names = [start.equations.names[i] for i in self._rows]
         self.best, self._least = start.z, np.inf
 
-    def __call__(self, z: np.ndarray) -> tuple[np.ndarray, Matrix]:
+    def numbers(self, z: np.ndarray) -> tuple[np.ndarray, Matrix]:
+        """Residuals and their derivatives by these unknowns at a point of all."""
         start = self._start
-        residual, J = start.equations(start.t, z, start.theta)
-        residual, J = start.scaled(residual, J)
-        residual, J = residual[self._rows], J[self._rows]
-        size = row_sizes(J)
+        residual, J = start.scaled(*start.equations(start.t, z, start.theta))
+        residual, J = residual[self._rows], J[self._rows][:, self._columns]
+        size = row_sizes(J) if len(self._columns) else np.zeros(len(residual))
         norm = np.linalg.norm(residual / np.where(size > 0, size, 1.0))
         stays = start.fixed
         if norm < self._least and np.array_equal(z[stays], start.z[stays]):
@@ -248,8 +249,23 @@ class _Part:
         return residual, J
 
     def solve(self, free: np.ndarray, z: np.ndarray, given: Sequence[int] = ()) -> np.ndarray:
-        step = NearestStep(free, np.asarray(given, int))
-        return nearest_solution(self, z, self._names, "x", self._start.t, smallest=step)
+        """z with other values of these unknowns; itself if the equations hold already."""
+
+        def function(part: np.ndarray) -> tuple[np.ndarray, Matrix]:
+            return self.numbers(self._inserted(z, part))
+
+        step, part = NearestStep(self._places(free), self._places(given)), z[self._columns]
+        found = nearest_solution(function, part, self._names, "x", self._start.t, smallest=step)
+        return z if found is part else self._inserted(z, found)
+
+    def _inserted(self, z: np.ndarray, part: np.ndarray) -> np.ndarray:
+        z = z.copy()
+        z[self._columns] = part
+        return z
+
+    def _places(self, unknowns: Sequence[int]) -> np.ndarray:
+        """Where these stand among those that occur."""
+        return np.flatnonzero(np.isin(self._columns, unknowns))
 
     def guesses(self, free: np.ndarray, z: np.ndarray) -> Iterator[np.ndarray]:
         """z; and if the free unknowns are enough to satisfy the equations, other values of these."""
@@ -258,9 +274,9 @@ class _Part:
         for distance in DISTANCES:
             guess = z.copy()
             guess[free] += distance * rng.uniform(-1, 1, len(free)) * (1 + np.abs(z[free]))
-            residual, J = self(guess)
+            residual, J = self.numbers(guess)
             if not np.isfinite(residual).all():
                 continue
-            if not independent(J, free):
+            if not independent(J, self._places(free)):
                 return
             yield guess

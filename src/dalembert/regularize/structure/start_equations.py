@@ -69,6 +69,14 @@ class StartEquations:
         # of a function in Python nobody knows what it reads
         last = np.full(len(names) - rows.numel(), self.stage.max(initial=0))
         self.row_stage = np.concatenate([latest(J, self.stage), last])
+        self._entries = [np.array(part, int) for part in J.sparsity().get_triplet()]
+
+    def unknowns(self, rows: np.ndarray) -> np.ndarray:
+        """Numbers of the unknowns that occur in some of the equations (a mask)."""
+        if self._python is not None and rows[-1]:
+            return np.arange(len(self.stage))
+        i, j = self._entries
+        return np.unique(j[rows[i]])
 
     def __call__(self, t: float, z: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, Matrix]:
         """Residuals and their derivatives."""

@@ -54,5 +54,5 @@ def derivatives(
     usable = np.isfinite(b) & np.isfinite(row_sizes(J))
     if len(columns) and usable.any():
         A, rows = equilibrated(J[np.flatnonzero(usable)])
-        z_dot += NearestStep(columns, np.zeros(0, int))(A, b[usable] / rows)
+        z_dot += NearestStep(columns, np.zeros(0, int))(A, b[usable] / rows)[0]
     return z_dot[: len(x)], z_dot[len(x) :]

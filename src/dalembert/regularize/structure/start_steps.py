@@ -9,7 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.regularize.newton import Matrix, column_scales, equilibrated, minimum_norm_step, scales
+from dalembert.regularize.newton import (
+    DOUBTFUL,
+    Matrix,
+    column_scales,
+    contradicted,
+    equilibrated,
+    judged_step,
+    minimum_norm_step,
+    row_sizes,
+    scales,
+)
 
 #: singular values below this fraction of the largest, of matrices that are scaled, count as zero
 RANK = 1e-11
@@ -24,24 +34,31 @@ PREFERENCE = 2.0**12
 
 
 class NearestStep:
-    """A function of row-equilibrated A and b: the step with A step = b, or nearest to it, as above."""
+    """A function of A and b: the step with A step = b, or nearest to it, as above; and whether rows may depend on each
+    other, so far as these unknowns see them.
+
+    Rows of A are equilibrated, but for those that count less where not all can be satisfied.
+    """
 
     def __init__(self, free: np.ndarray, given: np.ndarray):
         self.free, self.given = free, given
 
-    def __call__(self, A: Matrix, b: np.ndarray) -> np.ndarray:
-        if isinstance(A, np.ndarray):
-            return self._dense(A, b)
-        return self._sparse(A, b)
+    def __call__(self, A: Matrix, b: np.ndarray) -> tuple[np.ndarray, bool]:
+        step, doubtful = self._dense(A, b) if isinstance(A, np.ndarray) else (self._sparse(A, b), False)
+        return step, doubtful or contradicted(A, step, b)
 
-    def _dense(self, A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def _dense(self, A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, bool]:
         step, F, G = np.zeros(A.shape[1]), A[:, self.free], A[:, self.given]
+        m = int((row_sizes(A[:, np.concatenate([self.free, self.given])]) > 0).sum())
+        weight = row_sizes(A)
         if not len(self.free):
-            step[self.given] = _smallest(G, b)
-            return step
+            step[self.given], doubtful = _smallest(G, b, weight)
+            return step, doubtful
         rows, columns = scales(F)
+        rows = rows * weight
         U, S, V = np.linalg.svd(F * rows[:, None] * columns)
         rank = int((RANK * S.max(initial=0) < S).sum())
+        doubtful = bool((S[:m] <= DOUBTFUL * S.max(initial=0)).any()) or m > len(S)
         b, G = rows * b, G * rows[:, None]
         if len(self.given) and rank < len(A):
             # what no change of free unknowns can do
@@ -49,14 +66,14 @@ class NearestStep:
             B, c = left @ G, left @ b
             B[np.abs(B) <= NOTHING * (np.abs(left) @ np.abs(G))] = 0.0
             c[np.abs(c) <= NOTHING * (np.abs(left) @ np.abs(b))] = 0.0
-            step[self.given] = _smallest(B, c)
+            step[self.given], doubtful = _smallest(B, c, np.ones(len(c)))
             b = b - G @ step[self.given]
         move = columns * (V[:rank].T @ ((U[:, :rank].T @ b) / S[:rank]))
         if rank < len(move):  # smallest as the user counts where nothing else tells, not as scaled
             unseen, _ = np.linalg.qr(columns[:, None] * V[rank:].T)
             move = move - unseen @ (unseen.T @ move)
         step[self.free] = move
-        return step
+        return step, doubtful
 
     def _sparse(self, A: Matrix, b: np.ndarray) -> np.ndarray:
         from scipy.sparse import csc_matrix, diags
@@ -79,13 +96,14 @@ class NearestStep:
         return step
 
 
-def _smallest(B: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The smallest x with B x = c, or nearest to it."""
+def _smallest(B: np.ndarray, c: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The smallest x with B x = c, or nearest to it if rows count by their weights; and whether they may depend on each
+    other."""
     rows, columns = scales(B)
     if columns.size and columns.max() > GRADED * columns.min() and independent(B, np.arange(B.shape[1])):
-        return _smallest_of_graded(B * rows[:, None], c * rows)
+        return _smallest_of_graded(B * rows[:, None], c * rows), False
     A, rows = equilibrated(B)
-    return minimum_norm_step(A, c / rows)
+    return judged_step(A * weight[:, None], c / rows * weight)
 
 
 def _smallest_of_graded(B: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -101,13 +101,27 @@ def _system_of(form: Regularized) -> System:
         slices=places(sizes),
         variables=(*form.model.names("x"), *form.y_names),
         equations=(*form.differential_names, *form.constraint_names, *form.invariants.names),
-        index=np.ones(n_x + n_y, np.int64),
+        index=np.concatenate([_weights(form), np.full(n_y, 2)]),
         x=x,
         x_dot=x_dot,
         residual=residual,
         jacobian=ca.sparsify(ca.jacobian(residual, x)),
         leading=leading,
+        derivative_of=form.y_of[:, 0] if n_y and (form.y_of[:, 1] == 1).all() else None,
     )
+
+
+def _weights(form: Regularized) -> np.ndarray:
+    """The index by which errors of the unknowns are weighted: 2 for those that derivatives of equations determine.
+
+    Multipliers of stiff parts are far rougher than what they act on, and their errors those of the others, amplified.
+    """
+    index = np.ones(form.x.numel(), np.int64)
+    derived = ca.vertcat(*(level.rows for level in form.levels[1:]))
+    if derived.numel():
+        occurs = np.diff(ca.jacobian_sparsity(derived, form.x).colind()) > 0
+        index[occurs & (form.structure.d == 0)] = 2
+    return index
 
 
 # -- for Qualidaes -------------------------------------------------------------------------------------------------
