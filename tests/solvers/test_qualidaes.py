@@ -119,6 +119,8 @@ def test_what_cannot_be_projected_is_named(extra, message):
         da.simulate(pendulum(**extra), (0, 1), **START, method=method)
 
 
-def test_mechanics_are_refused():
-    with pytest.raises(da.ModelError, match="take Geoms"):
-        da.Qualidaes().formulate(da.problems.pendulum().model)
+def test_equations_of_motion_are_integrated_as_geoms_does():
+    problem = da.problems.pendulum()
+    one, two = (problem.simulate(method=method, rtol=1e-7, atol=1e-7) for method in (da.Qualidaes(), da.Geoms()))
+    np.testing.assert_array_equal(one.x, two.x)
+    assert problem.error(one) < 1e-5

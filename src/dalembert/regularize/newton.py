@@ -252,8 +252,8 @@ def decompose(A: Matrix) -> Any:
 class Dense:
     """A square matrix, its rank, and solutions.
 
-    The rank is that of A with scaled rows and columns, so that units do not matter. `columns` are the scales of the
-    unknowns.
+    The rank is that of A with scaled rows and columns, so that units do not matter, and `condition` its condition number
+    then. `columns` are the scales of the unknowns.
     """
 
     def __init__(self, A: np.ndarray):
@@ -264,10 +264,10 @@ class Dense:
         # NumPy's inverse keeps hold of the interpreter where SciPy's factorizations let go: threads would queue up
         try:
             self._inverse = np.linalg.inv(self._B)
-            condition = np.abs(self._B).sum(axis=1).max() * np.abs(self._inverse).sum(axis=1).max()
+            self.condition = np.abs(self._B).sum(axis=1).max() * np.abs(self._inverse).sum(axis=1).max()
         except np.linalg.LinAlgError:
-            condition = np.inf
-        if not condition < LARGEST_CONDITION:
+            self.condition = np.inf
+        if not self.condition < LARGEST_CONDITION:
             self._inverse = None
             self._U, self._S, self._V = np.linalg.svd(self._B)
             self.rank = int((self._S[0] / LARGEST_CONDITION < self._S).sum())

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.model import Model
+from dalembert.regularize import projected
 from dalembert.solvers.radau.projected_options import ProjectedOptions
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class Qualidaes(ProjectedOptions):
     """
 
     def formulate(self, model: Model) -> ProjectedSystem:
-        """The formulation this method integrates."""
+        """The formulation this method integrates; that of GEOMS for equations of motion."""
+        if model.mechanical:
+            return projected(model, invariants=self.invariants)
         from dalembert.regularize.structure.system import projected_form
 
         return projected_form(model, invariants=self.invariants)

@@ -88,9 +88,10 @@ def regularized_start(
     """
     x0, theta = start["x"], model.theta(t)
     names, given = model.names("x"), known.get("x", np.zeros(len(x0), bool))
-    differential = ~np.isin(names, list(model.found_at_start("x")))
+    found, stay = model.found_at_start("x"), frozenset(fixed)
+    differential = np.array([name not in found for name in names])
     conditions = None if initial_conditions is None else Conditions(model, form, initial_conditions)
-    held = np.isin(names, list(fixed))
+    held = np.array([name in stay for name in names])
     if mode == "trust" and conditions is None:
         search = Start(form, t, theta, x0, given, np.ones(len(x0), bool), _guess(form, start))
         search.settle()
@@ -155,8 +156,13 @@ class Start:
         """Satisfy all equations, or raise."""
         if conditions is not None and conditions.count:
             self.equations = StartEquations(self.form, conditions)
+        open_rows, at = None, None
         for stage in np.unique(self.equations.row_stage):
-            self._solve_stage(stage)
+            if at is not self.z:  # most start values need no more than one look
+                residual, J = self.equations(self.t, self.z, self.theta)
+                open_rows, at = ~(holds(residual, J, self.z) & np.isfinite(row_sizes(J))), self.z
+            if (open_rows & (self.equations.row_stage == stage)).any():
+                self._solve_stage(stage)
 
     def scaled(self, residual: np.ndarray, J: Matrix) -> tuple[np.ndarray, Matrix]:
         """With rows of the same size: units of equations do not matter.
@@ -265,7 +271,9 @@ class _Part:
 
     def _places(self, unknowns: Sequence[int]) -> np.ndarray:
         """Where these stand among those that occur."""
-        return np.flatnonzero(np.isin(self._columns, unknowns))
+        wanted = np.zeros(len(self._start.z), bool)
+        wanted[np.asarray(unknowns, int)] = True
+        return np.flatnonzero(wanted[self._columns])
 
     def guesses(self, free: np.ndarray, z: np.ndarray) -> Iterator[np.ndarray]:
         """z; and if free unknowns are enough to satisfy the equations in which they occur, other values of these."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.regularize.newton import (
     DOUBTFUL,
+    Dense,
     Matrix,
     column_scales,
     contradicted,
@@ -54,6 +55,12 @@ class NearestStep:
         if not len(self.free):
             step[self.given], doubtful = _smallest(G, b, weight)
             return step, doubtful
+        seen = np.flatnonzero(row_sizes(F) > 0)
+        if not len(self.given) and len(seen) == len(self.free):  # most often
+            square = Dense(F[seen])
+            if square.condition * DOUBTFUL < 1:
+                step[self.free] = square.solve(b[seen])
+                return step, False
         rows, columns = scales(F)
         rows = rows * weight
         U, S, V = np.linalg.svd(F * rows[:, None] * columns)

@@ -136,11 +136,6 @@ def projected_form(model: Model, *, invariants: str = "project") -> ProjectedSys
         What becomes of constraints that hold along all solutions anyway: accepted points are moved onto them, they are
         constraints as others are, or they are left out.
     """
-    if model.own_formulation is None:
-        raise ModelError(
-            f"model '{model.name}' has equations of motion, which Qualidaes cannot treat: take Geoms, the same method "
-            "for them"
-        )
     return model.kept.get(PROJECTED, invariants, lambda: _projected(model, invariants))
 
 
