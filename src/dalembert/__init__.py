@@ -67,6 +67,7 @@ _HOME = {
     "DalembertError": "errors",
     "ModelError": "errors",
     "UrdfError": "errors",
+    "ModelicaError": "errors",
     "CannotAssemble": "errors",
     "NoEquilibrium": "errors",
     "OptionError": "errors",
