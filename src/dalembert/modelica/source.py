@@ -127,9 +127,9 @@ class Source:
             )  # fmt: skip
 
     def tokens(self) -> list[str]:
-        """All tokens; the last is empty."""
+        """All tokens; the last ones are empty, so that parsers may look ahead."""
         if self._tokens is None:
-            self._tokens = _TOKEN.findall(self.text)
+            self._tokens = [*_TOKEN.findall(self.text), "", ""]
         return self._tokens
 
     def forget(self) -> None:
@@ -165,7 +165,7 @@ class Source:
         for token in {*tokens}:
             if len(token) < 3 and token and token[0] not in _LEGAL and token != '""':
                 self._refuse(token)
-        last = next((token for token in reversed(tokens[-3:]) if token), "")
+        last = next((token for token in reversed(tokens[-5:]) if token), "")
         if last.startswith("/*") or (last.startswith('"') and not _STRING.fullmatch(last)):
             self._refuse(last)
 
