@@ -13,7 +13,8 @@ from dalembert.modelica import cache, tree
 from dalembert.modelica.parser import parse_annotation
 from dalembert.modelica.source import Source, nearest
 
-BUILTIN_TYPES = ("Real", "Integer", "Boolean", "String", "Clock")
+EXTERNAL = "ExternalObject"  # what lives in a foreign library
+BUILTIN_TYPES = ("Real", "Integer", "Boolean", "String", "Clock", EXTERNAL)
 
 _BUILTIN_TEXT = """
 type StateSelect = enumeration(never, avoid, default, prefer, always);

@@ -1,0 +1,211 @@
+"""The flat model: scalar variables and equations, nothing left to look up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dalembert.modelica import tree
+from dalembert.modelica.source import Source
+from dalembert.modelica.values import EnumType
+
+if TYPE_CHECKING:
+    from dalembert.modelica.flat_functions import FlatFunction, FlatRecord
+
+
+class Origin(NamedTuple):
+    """Where something of the flat model comes from: the text, the place in it, and the component."""
+
+    source: Source
+    at: int
+    component: str
+
+    def __str__(self) -> str:
+        line, _ = self.source.place(self.at)
+        inside = f" of {self.component}" if self.component else ""
+        return f"{self.source.path or 'text'}:{line}{inside}"
+
+
+@dataclass(slots=True)
+class FlatVariable:
+    """A scalar.
+
+    Attributes
+    ----------
+    type : str or EnumType
+        Real, Integer, Boolean, String or an enumeration.
+    variability : str
+        constant, parameter, discrete or continuous.
+    causality : str
+        input, output, or empty; inputs and outputs of the model itself only.
+    attributes : dict
+        Expressions by name: start, fixed, unit, displayUnit, quantity, min, max, nominal, stateSelect.
+    binding : expression or None
+        The value of a constant or parameter. Bindings of others are equations.
+    structural : bool
+        Whether sizes or the choice of equations depend on the value: another one needs another flat model.
+    """
+
+    name: str
+    type: str | EnumType
+    variability: str
+    causality: str
+    attributes: dict[str, tree.Expression]
+    binding: tree.Expression | None
+    origin: Origin
+    comment: str | None = None
+    structural: bool = False
+    final: bool = False
+    protected: bool = False
+
+    @property
+    def is_unknown(self) -> bool:
+        return self.variability in ("discrete", "continuous") and self.causality != "input"
+
+
+@dataclass(slots=True)
+class FlatEquation:
+    """left = right. `left` is a `Tuple` where a function has several results."""
+
+    left: tree.Expression
+    right: tree.Expression
+    origin: Origin
+
+    @property
+    def size(self) -> int:
+        if isinstance(self.left, tree.Tuple):
+            return sum(1 for item in self.left.items if item is not None)
+        return 1
+
+
+@dataclass(slots=True)
+class FlatWhen:
+    """when, elsewhen: conditions and what is done, `Equation` or `CallStatement` (reinit, assert, terminate)."""
+
+    branches: list[tuple[tree.Expression, list[tree.Statement]]]
+    origin: Origin
+
+
+@dataclass(slots=True)
+class FlatAlgorithm:
+    """Statements on scalars; loops are unrolled. `targets` are the variables that it determines."""
+
+    statements: list[tree.Statement]
+    targets: list[str]
+    origin: Origin
+
+
+@dataclass(slots=True)
+class FlatAssert:
+    condition: tree.Expression
+    message: tree.Expression
+    level: str  # error or warning
+    origin: Origin
+
+
+@dataclass
+class FlatModel:
+    """A model without structure.
+
+    Attributes
+    ----------
+    variables : dict
+        `FlatVariable` by name, constants and parameters included.
+    equations, initial_equations : list of FlatEquation
+    whens : list of FlatWhen
+    algorithms, initial_algorithms : list of FlatAlgorithm
+    asserts : list of FlatAssert
+    terminations : list
+        Pairs of condition and message; the simulation ends there.
+    functions : dict
+        `FlatFunction` by name, all that are called.
+    records, enumerations : dict
+        Types by name that functions and variables use.
+    notes : list of str
+        What is worth knowing, as that there are more equations than unknowns.
+    experiment : dict
+        StartTime, StopTime, Tolerance, Interval as far as given.
+    """
+
+    name: str
+    comment: str | None = None
+    variables: dict[str, FlatVariable] = field(default_factory=dict)
+    equations: list[FlatEquation] = field(default_factory=list)
+    initial_equations: list[FlatEquation] = field(default_factory=list)
+    whens: list[FlatWhen] = field(default_factory=list)
+    algorithms: list[FlatAlgorithm] = field(default_factory=list)
+    initial_algorithms: list[FlatAlgorithm] = field(default_factory=list)
+    asserts: list[FlatAssert] = field(default_factory=list)
+    terminations: list[tuple[tree.Expression, tree.Expression]] = field(default_factory=list)
+    functions: dict[str, FlatFunction] = field(default_factory=dict)
+    records: dict[str, FlatRecord] = field(default_factory=dict)
+    enumerations: dict[str, EnumType] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    experiment: dict[str, float] = field(default_factory=dict)
+
+    def unknowns(self) -> list[str]:
+        """Names of the scalars that equations determine."""
+        return [name for name, variable in self.variables.items() if variable.is_unknown]
+
+    def equation_count(self) -> int:
+        """The number of scalar equations, those in when-clauses and algorithms included."""
+        count = sum(equation.size for equation in self.equations)
+        count += sum(len(assigned(when)) for when in self.whens)
+        return count + sum(len(algorithm.targets) for algorithm in self.algorithms)
+
+    def to_modelica(self) -> str:
+        """The flat model as Modelica text."""
+        from dalembert.modelica.print_flat import flat_text
+
+        return flat_text(self)
+
+
+def assigned(when: FlatWhen) -> list[str]:
+    """The variables that a when-clause determines."""
+    found: dict[str, None] = {}
+    for _, body in when.branches:
+        for one in body:
+            for name in _targets(one):
+                found[name] = None
+    return list(found)
+
+
+def _targets(node: tree.Statement) -> Iterator[str]:
+    if isinstance(node, tree.Equation):
+        items = node.left.items if isinstance(node.left, tree.Tuple) else (node.left,)
+        for item in items:
+            if isinstance(item, tree.Ref):
+                yield item.names[0]
+    elif isinstance(node, tree.Assignment):
+        items = node.target.items if isinstance(node.target, tree.Tuple) else (node.target,)
+        for item in items:
+            if item is not None:
+                yield item.names[0]
+    elif isinstance(node, tree.If | tree.When):
+        for _, body in node.branches:
+            for one in body:
+                yield from _targets(one)
+        for one in getattr(node, "otherwise", None) or ():
+            yield from _targets(one)
+
+
+def targets(statements: list[tree.Statement]) -> list[str]:
+    """The variables that statements assign to."""
+    return list(dict.fromkeys(name for one in statements for name in _targets(one)))
+
+
+def names_in(node: Any) -> Iterator[str]:
+    """All names of scalars in an expression."""
+    if isinstance(node, tree.Ref):
+        if len(node.names) == 1:
+            yield node.names[0]
+        return
+    if isinstance(node, tree.Call):
+        for arg in (*node.args, *node.named):
+            yield from names_in(arg)
+        return
+    if isinstance(node, tuple):
+        for child in node:
+            if isinstance(child, tuple):
+                yield from names_in(child)

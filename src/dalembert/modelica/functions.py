@@ -1,0 +1,440 @@
+"""Functions: run where all arguments are known, else left as calls for the simulation."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dalembert.errors import ModelicaError
+from dalembert.modelica import builtins, tree
+from dalembert.modelica.modifiers import Closure
+from dalembert.modelica.scopes import Entry, Klass
+from dalembert.modelica.source import nearest
+from dalembert.modelica.values import AT, Arr, RecordValue, as_tree, is_known, scalars, shape_of
+
+if TYPE_CHECKING:
+    from dalembert.modelica.evaluate import Evaluator, Scope
+
+MOST_STATEMENTS = 2_000_000  # of one call
+DEEPEST_CALLS = 60
+
+
+class _Break(Exception):
+    pass
+
+
+class _Return(Exception):
+    pass
+
+
+class Function:
+    """A function class with its inputs, outputs and statements."""
+
+    def __init__(self, klass: Klass, evaluator: Evaluator):
+        self.klass, self.evaluator = klass, evaluator
+        self.place = klass.scope()
+        components = {name: entry for name, entry in self.place.entries.items() if not entry.is_class}
+        self.inputs = {name: entry for name, entry in components.items() if "input" in entry.node.prefixes}
+        self.outputs = {name: entry for name, entry in components.items() if "output" in entry.node.prefixes}
+        self.others = {
+            name: entry for name, entry in components.items() if name not in self.inputs and name not in self.outputs
+        }
+        self.sections = [(part, one) for part in self.place.parts() for one in part.definition.node.sections]
+        self.external = next(
+            (p.definition.node.external for p in self.place.parts() if p.definition.node.external), None
+        )
+        self.budget = 0
+        self.depth = 0
+
+    @property
+    def name(self) -> str:
+        return self.klass.name
+
+    def fail(self, message: str, entry: Entry) -> None:
+        entry.part.source.fail(message, entry.node.at)
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+
+    def call(self, args: list[Any], named: dict[str, Any], node: tree.Call, scope: Scope) -> Any:
+        """The first result."""
+        outputs = self.call_all(args, named, node, scope)
+        if not outputs:
+            self.evaluator.fail(f"function {self.name} has no result", node, scope)
+        return outputs[0]
+
+    def call_all(self, args: list[Any], named: dict[str, Any], node: tree.Call, scope: Scope) -> list[Any]:
+        """All results."""
+        given = self.arguments(args, named, node, scope)
+        spread = self.spread(given)
+        if spread is not None:
+            rows = [self.results({**given, **row}, node, scope)[0] for row in spread[1]]
+            return [
+                Arr(spread[0] + shape_of(rows[0]), [item for row in rows for item in _items(row)])
+                if rows
+                else Arr(spread[0], [])
+            ]
+        return self.results(given, node, scope)
+
+    def arguments(self, args: list[Any], named: dict[str, Any], node: tree.Call, scope: Scope) -> dict[str, Any]:
+        names = list(self.inputs)
+        if len(args) > len(names):
+            self.evaluator.fail(f"function {self.name} has {len(names)} inputs, not {len(args)}", node, scope)
+        given = dict(zip(names, args, strict=False))
+        for name, value in named.items():
+            if name not in self.inputs:
+                self.evaluator.fail(f"function {self.name} has no input `{name}`", node, scope, nearest(name, names))
+            if name in given:
+                self.evaluator.fail(f"the input `{name}` of function {self.name} is given twice", node, scope)
+            given[name] = value
+        for name in names:
+            if name not in given:
+                closure = self.default(self.inputs[name])
+                if closure is None:
+                    self.evaluator.fail(f"the input `{name}` of function {self.name} is not given", node, scope)
+                given[name] = self.evaluator.value(closure.expression, _scope(closure, given, scope.const))
+        return {name: given[name] for name in names}
+
+    @staticmethod
+    def default(entry: Entry) -> Closure | None:
+        if entry.mod is not None and entry.mod.value is not None:
+            return entry.mod.value
+        if entry.node.modification is not None and entry.node.modification.value is not None:
+            return Closure(entry.node.modification.value, entry.part)
+        return None
+
+    def spread(self, given: dict[str, Any]) -> tuple[tuple[int, ...], list[dict[str, Any]]] | None:
+        """Arrays where scalars are declared: the function is applied to each element."""
+        extra: tuple[int, ...] | None = None
+        names = []
+        for name, value in given.items():
+            if isinstance(value, Arr) and not self.rank(self.inputs[name]):
+                names.append(name)
+                extra = value.shape
+        if extra is None:
+            return None
+        rows = [{name: given[name].items[k] for name in names} for k in range(math.prod(extra))]
+        return extra, rows
+
+    def rank(self, entry: Entry) -> int:
+        """The number of declared dimensions."""
+        kind = entry.part.find_class(entry.node.type).scope()
+        return len(entry.node.dims) + sum(len(sizes) for sizes, _ in kind.dims)
+
+    def results(self, given: dict[str, Any], node: tree.Call, scope: Scope) -> list[Any]:
+        if self.external is not None and (self.external.language or "C") == "builtin":
+            name = self.external.function or self.name.rsplit(".", 1)[-1]
+            values = list(given.values())
+            if name in builtins.SCALAR:
+                return [builtins.apply_scalar(name, values)]
+            if name in builtins.ARRAY:
+                return [builtins.ARRAY[name](*values)]
+        if self.external is None and self.sections and all(map(is_known, given.values())):
+            return list(self.run(given, node, scope).values())
+        if (body := self.inlined()) is not None:
+            part, expression = body
+            return [self.evaluator.value(expression, _scope(Closure(expression, part), given, scope.const))]
+        if scope.const:
+            why = (
+                "is external" if self.external is not None else "needs values that are not known before the simulation"
+            )
+            if not self.sections and self.external is None:
+                why = "has no algorithm"
+            self.evaluator.fail(f"function {self.name} {why}", node, scope)
+        return self.open_call(given, node, scope)
+
+    def inlined(self) -> tuple[Any, tree.Expression] | None:
+        """The expression that stands for the call, if the function is one and asks for it (`Inline = true`)."""
+        if len(self.sections) != 1 or len(self.outputs) != 1 or self.others or len(self.sections[0][1].items) != 1:
+            return None
+        part, section = self.sections[0]
+        node = section.items[0]
+        if not isinstance(node, tree.Assignment) or node.target != tree.Ref(
+            node.target.at, (next(iter(self.outputs)),)
+        ):
+            return None
+        notes = {note.name: getattr(note, "value", None) for note in part.definition.notes()}
+        asked = notes.get("Inline")
+        return (part, node.value) if isinstance(asked, tree.Literal) and asked.value is True else None
+
+    def open_call(self, given: dict[str, Any], node: tree.Call, scope: Scope) -> list[Any]:
+        """Results as trees: a call, or its elements."""
+        if not self.sections and self.external is None:
+            self.evaluator.fail(f"function {self.name} has no algorithm and is not external", node, scope)
+        self.evaluator.functions.setdefault(self.name, self)
+        call = tree.Call(AT, tree.Ref(AT, (self.name,)), tuple(as_tree(value) for value in given.values()))
+        found = []
+        local = dict(given)
+        for name, entry in self.others.items():  # sizes may be said with these
+            closure = self.default(entry)
+            if closure is not None:
+                try:
+                    local[name] = self.evaluator.value(closure.expression, _scope(closure, local, True))
+                except ModelicaError:
+                    continue
+        if any(map(self.rank, self.outputs.values())):
+            self.know_sizes(local, node, scope)
+        for i, entry in enumerate(self.outputs.values()):
+            source = call if i == 0 else tree.Index(AT, tree.Tuple(AT, (call,)), (tree.Literal(AT, i + 1),))
+            found.append(self.shaped(entry, source, local, node, scope))
+        return found
+
+    def know_sizes(self, local: dict[str, Any], node: tree.Call, scope: Scope) -> None:
+        """Put values in the place of whole numbers that are parameters: sizes of results may depend on them."""
+        given = dict(zip(self.inputs, node.args, strict=False)) | {one.name: one.value for one in node.named}
+        for name, entry in self.inputs.items():
+            kind = entry.part.find_class(entry.node.type).scope()
+            if name in given and kind.builtin == "Integer" and not is_known(local.get(name)):
+                try:
+                    local[name] = self.evaluator.value(given[name], scope.constant())
+                except ModelicaError:
+                    continue
+
+    def shaped(
+        self, entry: Entry, source: tree.Expression, local: dict[str, Any], node: tree.Call, scope: Scope
+    ) -> Any:
+        from dalembert.modelica.evaluate import Scope as Place
+        from dalembert.modelica.evaluate import products
+
+        kind = entry.part.find_class(entry.node.type).scope()
+        dims = self.dims(entry, kind, local)
+        if any(n is None for n in dims):
+            self.evaluator.fail(f"the size of the result of function {self.name} is not known here", node, scope)
+        if dims:
+            picks = [tree.Index(AT, source, tuple(tree.Literal(AT, k) for k in i)) for i in products(tuple(dims))]
+            items = [self.fields(kind, pick, Place(entry.part, local)) for pick in picks]
+            return Arr(tuple(dims), items)
+        return self.fields(kind, source, Place(entry.part, local))
+
+    def fields(self, kind: Any, source: tree.Expression, scope: Scope) -> Any:
+        """A scalar, or a record with its fields."""
+        if kind.builtin is not None:
+            return source
+        found = {}
+        for name in kind.component_names():
+            inner = kind.component(name)
+            if not hasattr(inner, "type"):
+                found[name] = self.fields(inner, tree.Field(AT, source, name), scope)
+                continue
+            whole = tree.Field(AT, source, name)
+            if inner.dims:
+                from dalembert.modelica.evaluate import products
+
+                picks = [tree.Index(AT, whole, tuple(tree.Literal(AT, k) for k in i)) for i in products(inner.dims)]
+                found[name] = Arr(inner.dims, picks)
+            else:
+                found[name] = whole
+        return RecordValue(kind.klass.name, found)
+
+    def dims(self, entry: Entry, kind: Any, local: dict[str, Any]) -> list[int | None]:
+        from dalembert.modelica.evaluate import Scope as Place
+
+        found: list[int | None] = []
+        for sizes, part in [(entry.node.dims, entry.part), *reversed(kind.dims)]:
+            place = Place(part, local if part is entry.part else {}, True)
+            for size in sizes:
+                if isinstance(size, tree.Colon):
+                    found.append(None)
+                else:
+                    found.append(self.evaluator.size_of_dimension(size, place))
+        return found
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def run(self, given: dict[str, Any], node: tree.Call, scope: Scope) -> dict[str, Any]:
+        """Carry out the statements on known values."""
+        from dalembert.modelica.evaluate import Scope as Place
+
+        self.depth += 1
+        if self.depth > DEEPEST_CALLS:
+            self.depth = 0
+            self.evaluator.fail(f"function {self.name} calls itself too often", node, scope)
+        if self.depth == 1:
+            self.budget = MOST_STATEMENTS
+        local = dict(given)
+        try:
+            for name, entry in (*self.outputs.items(), *self.others.items()):
+                closure = self.default(entry)
+                if closure is not None:
+                    local[name] = self.evaluator.value(closure.expression, _scope(closure, local, True))
+                else:
+                    local[name] = self.empty(entry, local)
+            try:
+                for part, section in self.sections:
+                    if section.kind == "algorithm":
+                        self.statements(section.items, Place(part, local, True), local)
+            except _Return:
+                pass
+        finally:
+            self.depth = max(0, self.depth - 1)
+        for name in self.outputs:
+            if local[name] is None or any(one is None for one in scalars(local[name])):
+                self.evaluator.fail(f"function {self.name} gives no value to its output `{name}`", node, scope)
+        return {name: self.converted(entry, local[name]) for name, entry in self.outputs.items()}
+
+    def converted(self, entry: Entry, value: Any) -> Any:
+        kind = entry.part.find_class(entry.node.type).scope()
+        if kind.builtin == "Real":
+            if isinstance(value, Arr):
+                return value.map(lambda item: float(item) if isinstance(item, int) else item)
+            return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        return value
+
+    def empty(self, entry: Entry, local: dict[str, Any]) -> Any:
+        kind = entry.part.find_class(entry.node.type).scope()
+        dims = self.dims(entry, kind, local)
+        item = None if kind.builtin is not None else self.empty_record(kind)
+        if not dims:
+            return item
+        if any(n is None for n in dims):
+            return None
+        return Arr(tuple(dims), [item] * math.prod(dims))
+
+    def empty_record(self, kind: Any) -> RecordValue:
+        fields = {}
+        for name in kind.component_names():
+            inner = kind.component(name)
+            if hasattr(inner, "type"):
+                fields[name] = Arr(inner.dims, [None] * math.prod(inner.dims)) if inner.dims else None
+                if inner.binding is not None:
+                    try:
+                        fields[name] = self.evaluator.closure(inner.binding, const=True)
+                    except ModelicaError:
+                        continue
+            else:
+                fields[name] = self.empty_record(inner)
+        return RecordValue(kind.klass.name, fields)
+
+    def statements(self, items: tuple[tree.Statement, ...], scope: Scope, local: dict[str, Any]) -> None:
+        for one in items:
+            self.statement(one, scope, local)
+
+    def statement(self, node: tree.Statement, scope: Scope, local: dict[str, Any]) -> None:
+        evaluator = self.evaluator
+        self.budget -= 1
+        if self.budget < 0:
+            evaluator.fail(f"function {self.name} takes too long", node, scope)
+        match node:
+            case tree.Assignment(target=tree.Ref()):
+                self.assign(node.target, evaluator.value(node.value, scope), scope, local)
+            case tree.Assignment():
+                values = self.many(node.value, scope)
+                for target, value in zip(node.target.items, values, strict=False):
+                    if target is not None:
+                        self.assign(target, value, scope, local)
+            case tree.If():
+                for condition, body in node.branches:
+                    if self.true(condition, scope):
+                        return self.statements(body, scope, local)
+                self.statements(node.otherwise or (), scope, local)
+            case tree.For():
+                self.loop(node, node.iterators, scope, local)
+            case tree.While():
+                try:
+                    while self.true(node.condition, scope):
+                        self.budget -= 1
+                        if self.budget < 0:
+                            evaluator.fail(f"function {self.name} takes too long", node, scope)
+                        self.statements(node.body, scope, local)
+                except _Break:
+                    pass
+            case tree.Break():
+                raise _Break
+            case tree.Return():
+                raise _Return
+            case tree.CallStatement():
+                self.call_statement(node.call, scope)
+            case _:
+                evaluator.fail("this statement cannot stand in a function", node, scope)
+
+    def loop(self, node: tree.For, iterators: tuple, scope: Scope, local: dict[str, Any]) -> None:
+        if not iterators:
+            self.statements(node.body, scope, local)
+            return
+        name = iterators[0].name
+        hidden = local.get(name)
+        try:
+            for value in self.evaluator.iterator_values(iterators[0], node.body, scope):
+                local[name] = value
+                self.loop(node, iterators[1:], scope, local)
+        except _Break:
+            if len(iterators) > 1:
+                raise
+        finally:
+            if hidden is None:
+                local.pop(name, None)
+            else:
+                local[name] = hidden
+
+    def true(self, condition: tree.Expression, scope: Scope) -> bool:
+        value = self.evaluator.value(condition, scope)
+        if not isinstance(value, bool):
+            self.evaluator.fail("a condition has to be true or false", condition, scope)
+        return value
+
+    def call_statement(self, call: tree.Call, scope: Scope) -> None:
+        name = call.function.names[-1]
+        if call.function.names == ("assert",):
+            if not call.args or not self.true(call.args[0], scope):
+                text = self.evaluator.value(call.args[1], scope) if len(call.args) > 1 else ""
+                self.evaluator.fail(f"an assertion of function {self.name} does not hold: {text}", call, scope)
+        elif name in ("print",):
+            return
+        else:
+            self.many(call, scope)
+
+    def many(self, node: tree.Expression, scope: Scope) -> list[Any]:
+        """All results of a call."""
+        evaluator = self.evaluator
+        if isinstance(node, tree.Call) and not node.iterators:
+            klass = evaluator.called_class(node.function, scope)
+            if klass is not None and not isinstance(klass.definition, str) and klass.kind == "function":
+                args = [evaluator.value(arg, scope) for arg in node.args]
+                named = {one.name: evaluator.value(one.value, scope) for one in node.named}
+                return evaluator.function(klass).call_all(args, named, node, scope)
+        return [evaluator.value(node, scope)]
+
+    def assign(self, target: tree.Ref, value: Any, scope: Scope, local: dict[str, Any]) -> None:
+        name = target.names[0]
+        if name not in local or name in self.inputs:
+            self.evaluator.fail(f"`{name}` cannot be assigned to here", target, scope)
+        local[name] = self.replaced(local[name], target, 0, value, scope)
+
+    def replaced(self, old: Any, target: tree.Ref, i: int, value: Any, scope: Scope) -> Any:
+        """`old` with the part that the target names replaced."""
+        subs = None if target.subs is None else target.subs[i]
+        if subs is None:
+            if i + 1 == len(target.names):
+                return value
+            if not isinstance(old, RecordValue) or target.names[i + 1] not in old.fields:
+                self.evaluator.fail(f"there is no field `{target.names[i + 1]}`", target, scope)
+            fields = dict(old.fields)
+            fields[target.names[i + 1]] = self.replaced(fields[target.names[i + 1]], target, i + 1, value, scope)
+            return RecordValue(old.type, fields)
+        if not isinstance(old, Arr):
+            self.evaluator.fail(f"`{target.names[i]}` is not an array, or its size is not known", target, scope)
+        numbers = Arr(old.shape, list(range(len(old.items))))
+        where = self.evaluator.subscripted(numbers, subs, scope, target)
+        items = list(old.items)
+        if isinstance(where, Arr):
+            if i + 1 < len(target.names) or shape_of(value) != where.shape:
+                self.evaluator.fail(
+                    f"a value of size {list(shape_of(value))} does not fit {list(where.shape)}", target, scope
+                )
+            for k, item in zip(where.items, value.items, strict=True):
+                items[k] = item
+        elif i + 1 < len(target.names):
+            rest = tree.Ref(target.at, target.names[i:], (None, *target.subs[i + 1 :]))
+            items[where] = self.replaced(items[where], rest, 0, value, scope)
+        else:
+            items[where] = value
+        return Arr(old.shape, items)
+
+
+def _items(value: Any) -> list[Any]:
+    return value.items if isinstance(value, Arr) else [value]
+
+
+def _scope(closure: Closure, local: dict[str, Any], const: bool) -> Scope:
+    from dalembert.modelica.evaluate import Scope as Place
+
+    return Place(closure.part, local, const)
