@@ -13,7 +13,7 @@ from dalembert.modelica.flat import FlatAlgorithm, FlatAssert, FlatEquation, Fla
 from dalembert.modelica.scopes import Part, World
 from dalembert.modelica.values import AT, Arr, EnumValue, RecordValue, as_tree, is_known, shape_of
 
-Flat = FlatEquation | FlatWhen | FlatAssert | tree.CallStatement
+Flat = FlatEquation | FlatWhen | FlatAssert | FlatAlgorithm | tree.CallStatement
 
 
 class Behaviour:
@@ -46,6 +46,8 @@ class Behaviour:
             flat.whens.append(one)
         elif isinstance(one, FlatAssert):
             flat.asserts.append(one)
+        elif isinstance(one, FlatAlgorithm):
+            (flat.initial_algorithms if initial else flat.algorithms).append(one)
         else:
             flat.terminations.append((tree.Literal(AT, True), one.call.args[0]))
 
@@ -151,9 +153,8 @@ class Behaviour:
         if klass is None:
             evaluator.builtin(name, call, scope)
             evaluator.fail(f"`{name}` cannot stand as an equation", node, scope)
-        if evaluator.function(klass).outputs:
-            evaluator.fail(f"the results of function {klass.name} are not used", node, scope)
-        evaluator.fail(f"calls without results (`{klass.name}`) are not supported", node, scope)
+        statements = self.procedure(node, scope)
+        return [FlatAlgorithm(statements, [], origin)] if statements else []
 
     def assertion(self, call: tree.Call, scope: Scope, origin: Origin) -> list[Flat]:
         evaluator = self.evaluator
@@ -214,10 +215,7 @@ class Behaviour:
             return None
         conditions = [condition for condition, _ in open_]
         sums = [[one for one in body if isinstance(one, FlatEquation)] for body in bodies]
-        if len({len(one) for one in sums}) != 1 or any(
-            isinstance(one, FlatWhen) or (isinstance(one, FlatEquation) and isinstance(one.left, tree.Tuple))
-            for body in bodies for one in body
-        ):  # fmt: skip
+        if len({len(one) for one in sums}) != 1 or not all(_is_simple(one) for body in bodies for one in body):
             return None
         same = all(len({equation.left for equation in row}) == 1 for row in zip(*sums, strict=True))
         if not same and self.known_conditions(node, scope):
@@ -238,8 +236,6 @@ class Behaviour:
                         guard = tree.Binary(AT, "and", guard, more)
                     holds = tree.Binary(AT, "or", tree.Unary(AT, "not", guard), one.condition)
                     found.append(FlatAssert(holds, one.message, one.level, one.origin))
-                elif isinstance(one, tree.CallStatement):
-                    return None
         return found
 
     def known_conditions(self, node: tree.If, scope: Scope) -> bool:
@@ -319,6 +315,8 @@ class Behaviour:
         match node:
             case tree.Assignment(target=tree.Ref()):
                 target, value = evaluator.value(node.target, scope), evaluator.value(node.value, scope)
+                if isinstance(target, tree.IfExpression):
+                    return self.somewhere(node, as_tree(value), scope)
                 if isinstance(target, Arr) and not isinstance(value, Arr):
                     evaluator.fail("an array is assigned a scalar", node, scope)
                 return [self.assignment(a, b, node, scope) for a, b in self.assigned(target, value, node, scope)]
@@ -345,8 +343,42 @@ class Behaviour:
             case tree.CallStatement() if node.call.function.names in (("reinit",), ("terminate",), ("assert",)):
                 values = [evaluator.value(arg, scope) for arg in node.call.args]
                 return [tree.CallStatement(AT, evaluator_call(node.call.function.names[0], values))]
+            case tree.CallStatement():
+                return self.procedure(node, scope)
         what = {tree.While: "while", tree.Break: "break", tree.Return: "return"}.get(type(node), "this statement")
         evaluator.fail(f"`{what}` in an algorithm of a model is not supported", node, scope, "Put it into a function")
+
+    def somewhere(self, node: tree.Assignment, value: tree.Expression, scope: Scope) -> list[tree.Statement]:
+        """An assignment to an element whose number is only known in the simulation: every element keeps its value or
+        gets the new one."""
+        ref = node.target
+        subs = ref.subs[-1] if ref.subs is not None else None
+        if subs is None or len(subs) != 1 or any(one is not None for one in ref.subs[:-1]):
+            self.evaluator.fail("a single subscript may be unknown before the simulation", node, scope)
+        number = self.evaluator.value(subs[0], scope)
+        elements = self.evaluator.value(ref._replace(subs=None), scope)
+        found: list[tree.Statement] = []
+        for k, element in enumerate(elements.items, 1):
+            here = tree.Binary(AT, "==", number, tree.Literal(AT, k))
+            found.append(tree.Assignment(AT, element, tree.IfExpression(AT, ((here, value),), element)))
+        return found
+
+    def procedure(self, node: tree.CallStatement, scope: Scope) -> list[tree.Statement]:
+        """A call whose results are not used; where everything is known, it is carried out now."""
+        evaluator = self.evaluator
+        klass = evaluator.called_class(node.call.function, scope)
+        name = ".".join(node.call.function.names)
+        if klass is None or isinstance(klass.definition, str) or klass.kind != "function":
+            evaluator.fail(f"`{name}` cannot be called here", node, scope)
+        args = [evaluator.value(arg, scope) for arg in node.call.args]
+        named = {one.name: evaluator.value(one.value, scope) for one in node.call.named}
+        function = evaluator.function(klass)
+        given = function.arguments(args, named, node.call, scope)
+        if function.external is None and all(map(is_known, given.values())):
+            function.run(given, node.call, scope)
+            return []
+        evaluator.functions.setdefault(function.name, function)
+        return [tree.CallStatement(AT, evaluator_call(function.name, list(given.values())))]
 
     def assigned(self, target: Any, value: Any, node: Any, scope: Scope) -> list[tuple[Any, Any]]:
         if isinstance(target, Arr) and isinstance(value, Arr) and target.shape == value.shape:
@@ -384,6 +416,13 @@ def _choice(conditions: list[tree.Expression], values: list[tree.Expression]) ->
     if all(value == values[0] for value in values):
         return values[0]
     return tree.IfExpression(AT, tuple(zip(conditions, values, strict=False)), values[-1])
+
+
+def _is_simple(one: Flat) -> bool:
+    """Whether it can stand in a branch that is chosen in the simulation."""
+    if isinstance(one, FlatEquation):
+        return not isinstance(one.left, tree.Tuple)
+    return isinstance(one, FlatAssert)
 
 
 def _has_structure(node: tree.If) -> bool:

@@ -196,7 +196,7 @@ class Flattener(Behaviour):
         if value is None:
             if variable.is_constant:
                 variable.part.source.fail(f"the constant `{variable.name}` has no value", variable.entry.node.at)
-            if "start" not in variable.attributes:
+            if "start" not in variable.attributes and "fixed" not in variable.attributes:
                 self.flat.notes.append(f"the parameter `{variable.name}` has no value")
         items = value.items if isinstance(value, Arr) else [value]
         for name, item in zip(names, items if value is not None else [None] * len(names), strict=True):

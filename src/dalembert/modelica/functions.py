@@ -129,7 +129,12 @@ class Function:
             if name in builtins.ARRAY:
                 return [builtins.ARRAY[name](*values)]
         if self.external is None and self.sections and all(map(is_known, given.values())):
-            return list(self.run(given, node, scope).values())
+            if scope.const:
+                return list(self.run(given, node, scope).values())
+            try:
+                return list(self.run(given, node, scope).values())
+            except ModelicaError:  # it calls what only the simulation has: what is wrong comes to light there
+                return self.open_call(given, node, scope)
         if (body := self.inlined()) is not None:
             part, expression = body
             return [self.evaluator.value(expression, _scope(Closure(expression, part), given, scope.const))]
