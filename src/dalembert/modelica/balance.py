@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from dalembert.modelica.flat import FlatModel, Origin, assigned, names_in
 from dalembert.modelica.library import Definition
 from dalembert.modelica.printer import expression_text
@@ -39,6 +41,39 @@ def check_balance(flat: FlatModel, definition: Definition) -> None:
         flat.notes.append(
             f"{count} equations for {wanted} unknowns: {len(surplus)} more than needed, which have to be consistent"
         )
+
+
+def check_parameters(flat: FlatModel) -> None:
+    """Raise ModelicaError if a parameter depends on itself, or on what changes in the simulation."""
+    depends = {
+        name: [other for other in names_in(variable.binding) if other in flat.variables or other == "time"]
+        for name, variable in flat.variables.items()
+        if variable.variability in ("parameter", "constant") and variable.binding is not None
+    }
+    done: set[str] = set()
+    path: dict[str, None] = {}  # names from where we began to where we are
+    for start in depends:
+        waiting = [(start, False)]
+        while waiting:
+            name, leaving = waiting.pop()
+            if leaving:
+                del path[name]
+                done.add(name)
+            elif name in path:
+                _fail_at(flat, name, f"the parameter `{name}` depends on itself: {' → '.join([*path, name])}")
+            elif name not in done and name in depends:
+                path[name] = None
+                waiting.append((name, True))
+                for other in depends[name]:
+                    known = flat.variables.get(other)
+                    if known is None or known.variability not in ("parameter", "constant"):
+                        _fail_at(flat, name, f"the parameter `{name}` depends on `{other}`, which is no parameter")
+                    waiting.append((other, False))
+
+
+def _fail_at(flat: FlatModel, name: str, message: str) -> NoReturn:
+    origin = flat.variables[name].origin
+    origin.source.fail(message, origin.at)
 
 
 def _rows(flat: FlatModel, unknowns: dict[str, int]) -> list[tuple[list[int], str, Origin]]:

@@ -186,6 +186,8 @@ class Behaviour:
                     last = body
                     break
                 continue
+            if not isinstance(value, tuple):
+                evaluator.fail("a condition has to be true or false", condition, scope)
             open_.append((value, body))
         if not open_:
             return [one for item in last for one in self.equation(item, scope, instance)]
@@ -283,6 +285,8 @@ class Behaviour:
                 return [one for turn in turns for item in node.body for one in self.action(item, turn, instance)]
             case tree.If():
                 return self.choice_of(node, scope, lambda item: self.action(item, scope, instance))
+            case tree.CallStatement():
+                return self.procedure(node, scope)
         evaluator.fail("this cannot stand in a when-clause", node, scope)
 
     def choice_of(self, node: tree.If, scope: Scope, one: Any) -> list[tree.Statement]:
@@ -296,6 +300,8 @@ class Behaviour:
             if value is True:
                 otherwise = body
                 break
+            if not isinstance(value, tuple):
+                self.evaluator.fail("a condition has to be true or false", condition, scope)
             branches.append((value, tuple(found for item in body for found in one(item))))
         rest = tuple(found for item in otherwise or () for found in one(item))
         if not branches:

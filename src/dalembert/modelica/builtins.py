@@ -39,19 +39,22 @@ SCALAR: dict[str, Callable[..., Any]] = {
 #: operators that only mean something in the simulation
 TEMPORAL = {
     "der", "pre", "edge", "change", "initial", "terminal", "sample", "delay", "reinit", "noEvent", "smooth", "homotopy",
-    "semiLinear", "previous", "hold", "assert", "terminate",
+    "semiLinear", "assert", "terminate",
 }  # fmt: skip
 
+_CLOCKED = (
+    *("subSample", "superSample", "shiftSample", "backSample", "noClock", "interval", "firstTick", "Clock"),
+    *("previous", "hold"),
+)
+_MACHINES = ["transition", "initialState", "activeState", "ticksInState", "timeInState"]
 UNSUPPORTED = {
-    "spatialDistribution": "spatialDistribution",
-    "inStream": "stream connectors", "actualStream": "stream connectors",
-    "cardinality": "cardinality()", "rooted": "overconstrained connectors",
-    "subSample": "clocked equations", "superSample": "clocked equations", "shiftSample": "clocked equations",
-    "backSample": "clocked equations", "noClock": "clocked equations", "interval": "clocked equations",
-    "firstTick": "clocked equations", "Clock": "clocked equations", "previous": "clocked equations",
-    "hold": "clocked equations", "transition": "state machines", "initialState": "state machines",
-    "activeState": "state machines", "ticksInState": "state machines", "timeInState": "state machines",
-}  # fmt: skip
+    "spatialDistribution": "spatialDistribution() is",
+    "cardinality": "cardinality() is",
+    "inStream": "stream connectors are",
+    "actualStream": "stream connectors are",
+    **dict.fromkeys(_CLOCKED, "clocked equations are"),
+    **dict.fromkeys(_MACHINES, "state machines are"),
+}
 
 
 def call_tree(name: str, *args: Any) -> tree.Call:

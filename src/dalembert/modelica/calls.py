@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, operators, tree
+from dalembert.modelica.components import Instance
 from dalembert.modelica.functions import Function
 from dalembert.modelica.library import EXTERNAL
 from dalembert.modelica.scopes import Entry, Klass
@@ -53,7 +54,7 @@ class Calls:
         return self.call_class(found, node, scope)
 
     def called_class(self, ref: tree.Ref, scope: Scope) -> Klass | None:
-        if ref.names[0] == "Connections" and not ref.rooted and scope.part.lookup("Connections") is None:
+        if ref.names[0] == "Connections" and self.world.top("Connections") is None:
             self.fail(f"overconstrained connectors (`{'.'.join(ref.names)}`) are not supported", ref, scope)
         first = self.world.top(ref.names[0]) if ref.rooted else scope.part.lookup(ref.names[0])
         if first is None:
@@ -71,8 +72,9 @@ class Calls:
     def function_in_component(self, entry: Entry, ref: tree.Ref, scope: Scope) -> Klass:
         place = entry.part.instance.component(entry.name)
         for name in ref.names[1:-1]:
-            place = place.component(name) if hasattr(place, "component") and place.member(name) else None
-        member = place.member(ref.names[-1]) if hasattr(place, "member") and len(ref.names) > 1 else None
+            member = place.member(name) if isinstance(place, Instance) else None
+            place = None if member is None or member.is_class else place.component(name)
+        member = place.member(ref.names[-1]) if isinstance(place, Instance) and len(ref.names) > 1 else None
         if member is None or not member.is_class:
             self.fail(f"`{'.'.join(ref.names)}` is no function", ref, scope)
         return member.klass()
@@ -81,7 +83,9 @@ class Calls:
 
     def builtin(self, name: str, node: tree.Call, scope: Scope) -> Any:
         if name in builtins.UNSUPPORTED:
-            self.fail(f"`{name}`: {builtins.UNSUPPORTED[name]} are not supported", node, scope)
+            self.fail(f"{builtins.UNSUPPORTED[name]} not supported (`{name}`)", node, scope)
+        if name == "sample" and len(node.args) + len(node.named) == 1:
+            self.fail("clocked equations are not supported (`sample` with one argument)", node, scope)
         if name == "size":
             return self.size(node, scope)
         if name in ("smooth", "homotopy", "semiLinear", "delay", "sample", "initial", "terminal", *_MAPPED):
@@ -156,6 +160,9 @@ class Calls:
         return self._mapped(name, main, args, value)
 
     def _mapped(self, name: str, main: int, args: list[Any], value: Any) -> Any:
+        size = next((arg.shape for arg in args if isinstance(arg, Arr)), None)
+        if size is not None and not isinstance(value, Arr):
+            value = builtins.filled(value, list(size))
         if isinstance(value, Arr):
             others = [arg.items if isinstance(arg, Arr) else [arg] * len(value.items) for arg in args]
             items = []

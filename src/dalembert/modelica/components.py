@@ -156,21 +156,24 @@ class Instance:
 
     def _short(self, part: Part, short: tree.Short, mods: Mods, depth: int) -> None:
         around = part.parent or self.world.root
-        if part.definition.node.name == short.type.names[0] and len(short.type.names) == 1 and not short.type.rooted:
-            # `redeclare package Medium = Medium`: the one further out is meant
-            entry = around.inherited(short.type.names[0]) or (
-                around.parent and around.parent.lookup(short.type.names[0])
-            )
-            base = entry.klass() if isinstance(entry, Entry) else entry
-            if base is None:
-                part.definition.fail(f"`{short.type.names[0]}` is defined by itself", short.at)
-        else:
-            base = around.find_class(short.type)
+        base = self._meant(part, around, short)
         self.words |= set(short.prefixes)
         inner = self._part(base, merge_all(mods, merge_all(make_mods(short.args, around), base.mods)), depth + 1)
         if short.dims:
             self.dims.append((short.dims, around))
         part.bases.append(inner)
+
+    def _meant(self, part: Part, around: Part, short: tree.Short) -> Klass:
+        """The class behind `=`. In `package Medium = Medium` the one that is inherited, or further out, is meant."""
+        name = short.type.names[0]
+        if short.type.rooted or len(short.type.names) > 1 or name != part.definition.node.name:
+            return around.find_class(short.type)
+        found = around.lookup(name)
+        if isinstance(found, Entry) and found.node is part.definition.node:
+            found = around.inherited(name) or (around.parent.lookup(name) if around.parent is not None else None)
+        if found is None or (isinstance(found, Entry) and found.node is part.definition.node):
+            part.definition.fail(f"`{name}` is defined by itself", short.at)
+        return found.klass() if isinstance(found, Entry) else found
 
     def _long(self, part: Part, node: tree.ClassDef, mods: Mods, depth: int) -> None:
         if "extends" in node.prefixes and part.parent is not None:
@@ -293,8 +296,9 @@ class Instance:
             return self.binding._replace(
                 expression=tree.Field(_at(self.binding), _marked(self.binding), entry.name), indices=()
             )
-        if node.modification is not None and node.modification.value is not None:
-            return Closure(node.modification.value, part)
+        for one, where in ((node, part), (entry.node, entry.part)):
+            if one.modification is not None and one.modification.value is not None:
+                return Closure(one.modification.value, where)
         return None
 
     def _inner(self, entry: Entry) -> Any:
@@ -304,10 +308,21 @@ class Instance:
             if other is not None and not other.is_class and "inner" in other.node.prefixes:
                 return around.component(entry.name)
             around = around.enclosing
-        entry.part.source.fail(
-            f"`outer {entry.name}` in {self.name or self.klass.name} has no `inner {entry.name}` around it",
-            entry.node.at, f"Declare `inner {'.'.join(entry.node.type.names)} {entry.name}` in the model",
-        )  # fmt: skip
+        return self._added(entry)
+
+    def _added(self, entry: Entry) -> Instance:
+        """An inner component that nobody has declared: it stands in the model itself, with the values of its class."""
+        if entry.name not in self.world.added:
+            klass = entry.part.find_class(entry.node.type)
+            instance = Instance(klass, entry.name, self.world.model, self.world, is_component=True).build()
+            taken = self.world.model is None or entry.name in self.world.model.entries
+            if taken or instance.builtin is not None or "partial" in klass.definition.node.prefixes:
+                entry.part.source.fail(
+                    f"`outer {entry.name}` in {self.name or self.klass.name} has no `inner {entry.name}` around it",
+                    entry.node.at, f"Declare `inner {'.'.join(entry.node.type.names)} {entry.name}` in the model",
+                )  # fmt: skip
+            self.world.added[entry.name] = instance
+        return self.world.added[entry.name]
 
     def _check_attributes(self, variable: Variable) -> None:
         for name, mod in variable.attributes.items():
@@ -324,6 +339,11 @@ class Instance:
             if name not in self.entries and not self.part.sees(name):
                 message = f"{self.klass.kind} {self.klass.name} has no element `{name}` that could be modified"
                 mod.source.fail(message, mod.at, nearest(name, self.entries))
+            entry = self.part.entry(name)
+            if "protected" in entry.node.prefixes:
+                mod.source.fail(
+                    f"`{name}` of {self.klass.name} is protected and cannot be modified from outside", mod.at
+                )
 
 
 def _at(closure: Closure) -> int:

@@ -83,10 +83,10 @@ class Connections:
                 evaluator.fail(f"`{component.name}` has no element `{ref.names[i + 1]}`", ref, scope)
             elements = [_Element(component, name) for name in component.element_names()]
             found: Any = Arr(component.dims, elements) if component.dims else elements[0]
-            return evaluator.subscripted(found, subs, scope, ref) if subs is not None else found
+            return evaluator.subscripted(found, subs, scope.constant(), ref) if subs is not None else found
         if isinstance(component, InstanceArray):
             found = Arr(component.dims, component.items)
-            found = evaluator.subscripted(found, subs, scope, ref) if subs is not None else found
+            found = evaluator.subscripted(found, subs, scope.constant(), ref) if subs is not None else found
         else:
             found = component
         if i + 1 == len(ref.names):
@@ -105,6 +105,8 @@ class Connections:
             if instance.kind == "expandable connector":
                 self.evaluator.fail(f"expandable connectors (`{instance.name}`) are not supported", ref, scope)
             self.evaluator.fail(f"`{instance.name}` ({instance.klass.name}) has no component `{name}`", ref, scope)
+        if "protected" in member.node.prefixes:
+            self.evaluator.fail(f"`{name}` is protected in {instance.klass.name}", ref, scope)
         return self.follow(instance.component(name), ref, i + 1, scope)
 
     def pair(self, a: Any, a_face: int, b: Any, b_face: int, node: Any, scope: Scope, origin: Origin) -> None:

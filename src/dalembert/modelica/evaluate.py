@@ -200,18 +200,13 @@ class Evaluator(Calls):
         found = self.world.top(ref.names[0]) if ref.rooted else scope.part.lookup(ref.names[0])
         if found is None or (isinstance(found, Entry) and not found.is_class):
             return None
-        found = scope.part.inside(found, ref.names[1:], ref.at) if not self.is_literal(found, ref, scope) else None
-        if found is None or (isinstance(found, Entry) and not found.is_class):
-            return None
+        for name in ref.names[1:]:
+            place = (found.klass() if isinstance(found, Entry) else found).scope()
+            found = place.member(name)
+            if found is None or (isinstance(found, Entry) and not found.is_class):
+                return None  # a constant, or a value of an enumeration
         klass = found.klass() if isinstance(found, Entry) else found
         return klass.scope().builtin
-
-    def is_literal(self, found: Entry | Klass, ref: tree.Ref, scope: Scope) -> bool:
-        try:
-            self.classes(found, ref, scope)
-        except ModelicaError:
-            return False
-        return True
 
     # -- names ---------------------------------------------------------------------------------------------------
 
@@ -303,6 +298,8 @@ class Evaluator(Calls):
             self.fail(f"`{instance.name}` ({instance.klass.name}) has no element `{name}`", ref, scope, hint)
         if member.is_class:
             return self.classes(member, ref._replace(names=ref.names[i + 1 :], subs=None), scope)
+        if "protected" in member.node.prefixes:
+            self.fail(f"`{name}` is protected in {instance.klass.name} and not seen from outside", ref, scope)
         return self.component_value(instance.component(name), ref, i + 1, scope)
 
     def record_of(self, instance: Instance, ref: Any, scope: Scope) -> RecordValue:
@@ -507,7 +504,7 @@ class Evaluator(Calls):
             if kind == "Boolean":
                 return [False, True]
         found = self.value(iterator.range, scope)
-        if not is_known(found):
+        if not is_known(found) and not isinstance(found, Arr):
             found = self.known_value(iterator.range, scope, "the range of a loop")
         return found.parts() if isinstance(found, Arr) else [found]
 

@@ -29,7 +29,7 @@ def flatten(library: Library, name: str) -> FlatModel:
     >>> flat.unknowns(), flat.equation_count()
     (['x'], 1)
     """
-    from dalembert.modelica.balance import check_balance
+    from dalembert.modelica.balance import check_balance, check_parameters
     from dalembert.modelica.flat_functions import collect_functions
 
     definition = library.find(name)
@@ -51,6 +51,7 @@ def flatten(library: Library, name: str) -> FlatModel:
     flattener = Flattener(library, definition)
     flat = flattener.run()
     collect_functions(flat, flattener.evaluator)
+    check_parameters(flat)
     check_balance(flat, definition)
     return flat
 
@@ -66,10 +67,17 @@ class Flattener(Behaviour):
 
     def run(self) -> FlatModel:
         around = self._around(self.definition)
-        self.top = Instance(Klass(self.definition, around, {}), "", None, self.world, is_component=True).build()
+        self.top = Instance(Klass(self.definition, around, {}), "", None, self.world, is_component=True)
+        self.world.model = self.top.build()
         if self.top.builtin is not None:
             self.definition.fail(f"`{self.definition.name}` is a builtin type", self.definition.node.at)
         self.instance(self.top)
+        done: set[str] = set()
+        while waiting := [name for name in self.world.added if name not in done]:
+            for name in waiting:
+                done.add(name)
+                self.flat.notes.append(f"`inner {self.world.added[name].klass.name} {name}` was added to the model")
+                self.instance(self.world.added[name])
         self.flat.equations += self.connections.equations()
         for variable in self.variables:
             self.finish(variable)

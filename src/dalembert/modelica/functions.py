@@ -19,6 +19,13 @@ MOST_STATEMENTS = 2_000_000  # of one call
 DEEPEST_CALLS = 60
 
 
+#: functions of the standard library's own C code that are needed before the simulation
+NATIVE = {
+    "ModelicaStrings_length": len,
+    "ModelicaStrings_substring": lambda text, first, last: text[first - 1 : last],
+}
+
+
 class _Break(Exception):
     pass
 
@@ -34,8 +41,8 @@ class Function:
         self.klass, self.evaluator = klass, evaluator
         self.place = klass.scope()
         components = {name: entry for name, entry in self.place.entries.items() if not entry.is_class}
-        self.inputs = {name: entry for name, entry in components.items() if "input" in entry.node.prefixes}
-        self.outputs = {name: entry for name, entry in components.items() if "output" in entry.node.prefixes}
+        self.inputs = {name: entry for name, entry in components.items() if _has_prefix(entry, "input")}
+        self.outputs = {name: entry for name, entry in components.items() if _has_prefix(entry, "output")}
         self.others = {
             name: entry for name, entry in components.items() if name not in self.inputs and name not in self.outputs
         }
@@ -45,6 +52,9 @@ class Function:
         )
         self.budget = 0
         self.depth = 0
+        for part, section in self.sections:
+            if section.kind != "algorithm" or section.initial:
+                part.source.fail(f"function {self.name} has equations; functions have an algorithm", section.at)
 
     @property
     def name(self) -> str:
@@ -128,6 +138,8 @@ class Function:
                 return [builtins.apply_scalar(name, values)]
             if name in builtins.ARRAY:
                 return [builtins.ARRAY[name](*values)]
+        if self.external is not None and self.external.function in NATIVE and all(map(is_known, given.values())):
+            return [NATIVE[self.external.function](*given.values())]
         if self.external is None and self.sections and all(map(is_known, given.values())):
             if scope.const:
                 return list(self.run(given, node, scope).values())
@@ -137,7 +149,8 @@ class Function:
                 return self.open_call(given, node, scope)
         if (body := self.inlined()) is not None:
             part, expression = body
-            return [self.evaluator.value(expression, _scope(Closure(expression, part), given, scope.const))]
+            local = given | {name: self.empty(entry, given) for name, entry in self.outputs.items()}
+            return [self.evaluator.value(expression, _scope(Closure(expression, part), local, scope.const))]
         if scope.const:
             why = (
                 "is external" if self.external is not None else "needs values that are not known before the simulation"
@@ -433,6 +446,11 @@ class Function:
         else:
             items[where] = value
         return Arr(old.shape, items)
+
+
+def _has_prefix(entry: Entry, word: str) -> bool:
+    """Whether a declaration, or the short class that is its type, says input or output."""
+    return word in entry.node.prefixes or word in entry.part.find_class(entry.node.type).scope().words
 
 
 def _items(value: Any) -> list[Any]:

@@ -29,6 +29,8 @@ class World:
         self.root = Part(None, None, None, {}, self)
         self.evaluator: Evaluator
         self.tops: dict[str, Klass | None] = {}
+        self.model: Instance | None = None  # the one that is flattened
+        self.added: dict[str, Instance] = {}  # inner components that nobody has declared
 
     def top(self, name: str) -> Klass | None:
         """The class of this name at the top, or a builtin type."""
@@ -90,6 +92,10 @@ class Entry:
         """The class that is declared here, or what it was redeclared to."""
         if self._klass is None:
             mod, node = self.mod, self.node
+            if "outer" in node.prefixes:
+                self.part.source.fail(f"inner and outer classes (`{self.name}`) are not supported", node.at)
+            if mod is not None and isinstance(mod.redeclared, tree.Component):
+                mod.source.fail(f"`{self.name}` is a class and is redeclared as a component", mod.at)
             if mod is not None and isinstance(mod.redeclared, tree.ClassDef):
                 inner: Mods = {}
                 if node.constraint is not None:
@@ -177,7 +183,10 @@ class Part:
                 continue
             if not one.names:  # import A.B.*
                 package = self.absolute(one.path, one.at)
-                if isinstance(package, Klass) and (found := package.scope().member(name)) is not None:
+                if isinstance(package, Entry) and not package.is_class:
+                    self.source.fail(f"`{'.'.join(one.path)}` is no package", one.at)
+                klass = package.klass() if isinstance(package, Entry) else package
+                if (found := klass.scope().member(name)) is not None:
                     return found
             for alias, inner in one.names:
                 if alias == name:
@@ -199,6 +208,8 @@ class Part:
     def inside(self, found: Entry | Klass, names: tuple[str, ...], at: int) -> Entry | Klass:
         """Follow names into classes; the last may be a component."""
         for i, name in enumerate(names):
+            if isinstance(found, Entry) and not found.is_class:
+                return found
             klass = found.klass() if isinstance(found, Entry) else found
             inner = klass.scope().member(name)
             if inner is None:
