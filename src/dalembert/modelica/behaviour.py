@@ -8,7 +8,7 @@ from dalembert.errors import ModelicaError
 from dalembert.modelica import operators, tree
 from dalembert.modelica.components import Instance, Variable
 from dalembert.modelica.connections import Connections
-from dalembert.modelica.evaluate import Evaluator, Scope
+from dalembert.modelica.evaluate import Evaluator, Scope, products
 from dalembert.modelica.flat import FlatAlgorithm, FlatAssert, FlatEquation, FlatModel, FlatWhen, Origin, targets
 from dalembert.modelica.scopes import Part, World
 from dalembert.modelica.values import AT, Arr, EnumValue, RecordValue, as_tree, is_known, shape_of
@@ -84,6 +84,9 @@ class Behaviour:
         if isinstance(node.left, tree.Tuple):
             return self.results(node.left, node.right, node, scope, origin)
         left, right = value(node.left, scope), value(node.right, scope)
+        call = whole_call(right)
+        if call is not None and isinstance(left, Arr) and left.shape == right.shape and _names_only(left):
+            return [FlatEquation(as_tree(left), call, origin)]
         return [FlatEquation(a, b, origin) for a, b in self.scalars(left, right, node, scope)]
 
     def scalars(self, left: Any, right: Any, node: Any, scope: Scope) -> list[tuple[tree.Expression, tree.Expression]]:
@@ -111,8 +114,10 @@ class Behaviour:
             self.evaluator.fail(f"this equation says {as_text(left)} = {as_text(right)}", node, scope)
         return [(as_tree(left), as_tree(right))]
 
-    def results(self, left: tree.Tuple, right: tree.Expression, node: Any, scope: Scope, origin: Origin) -> list[Flat]:
-        """(a, b) = f(x)."""
+    def results(
+        self, left: tree.Tuple, right: tree.Expression, node: Any, scope: Scope, origin: Origin, whole: bool = True
+    ) -> list[Flat]:
+        """(a, b) = f(x); arrays on the left stay `whole` if they may."""
         evaluator = self.evaluator
         klass = evaluator.called_class(right.function, scope) if isinstance(right, tree.Call) else None
         if klass is None or isinstance(klass.definition, str) or klass.kind != "function":
@@ -125,7 +130,9 @@ class Behaviour:
             evaluator.fail(f"function {klass.name} has {len(values)} results", node, scope)
         items: list[Any] = [None if item is None else evaluator.value(item, scope) for item in left.items]
         given = list(function.arguments(args, named, right, scope).values())
-        simple = not any(isinstance(item, Arr | RecordValue) for item in items)
+        simple = not any(isinstance(one, RecordValue) for one in (*items, *values)) and not any(
+            isinstance(item, Arr) and not (whole and _names_only(item)) for item in items
+        )
         if simple and not all(is_known(v) for v in values):
             call = tree.Call(AT, tree.Ref(AT, (klass.name,)), tuple(as_tree(v) for v in given))
             if len(items) == 1:
@@ -268,7 +275,7 @@ class Behaviour:
             case tree.Equation():
                 found = self.equality(node, scope, self.origin(node, scope, instance))
                 for one in found:
-                    if not isinstance(one.left, tree.Ref | tree.Tuple):
+                    if not isinstance(one.left, tree.Ref | tree.Tuple | tree.Array):
                         evaluator.fail("equations in when-clauses have a variable on the left", node, scope)
                 return [tree.Equation(AT, one.left, one.right) for one in found]
             case tree.CallStatement() if node.call.function.names in (("reinit",), ("terminate",), ("assert",)):
@@ -327,7 +334,8 @@ class Behaviour:
                     evaluator.fail("an array is assigned a scalar", node, scope)
                 return [self.assignment(a, b, node, scope) for a, b in self.assigned(target, value, node, scope)]
             case tree.Assignment():
-                found = self.results(node.target, node.value, node, scope, Origin(scope.part.source, node.at, ""))
+                origin = Origin(scope.part.source, node.at, "")
+                found = self.results(node.target, node.value, node, scope, origin, whole=False)
                 return [
                     tree.Assignment(AT, one.left, one.right) if isinstance(one.left, tree.Tuple)
                     else self.assignment(one.left, one.right, node, scope) for one in found
@@ -414,6 +422,25 @@ def as_text(value: Any) -> str:
     return expression_text(as_tree(value))
 
 
+def whole_call(value: Any) -> tree.Call | None:
+    """The call of which an array is the result, if it is one: the call is then made once."""
+    if not isinstance(value, Arr) or not value.items:
+        return None
+    first = value.items[0]
+    call = first.base if isinstance(first, tree.Index) else None
+    if not isinstance(call, tree.Call) or not all(
+        isinstance(one, tree.Index) and one.base is call for one in value.items
+    ):
+        return None
+    wanted = list(products(value.shape))
+    given = [tuple(getattr(sub, "value", None) for sub in one.subs) for one in value.items]
+    return call if given == wanted else None
+
+
+def _names_only(value: Arr) -> bool:
+    return all(isinstance(item, tree.Ref) for item in value.items)
+
+
 def _bare(node: tree.Expression) -> Any:
     return node.value if isinstance(node, tree.Literal) else node
 
@@ -427,7 +454,7 @@ def _choice(conditions: list[tree.Expression], values: list[tree.Expression]) ->
 def _is_simple(one: Flat) -> bool:
     """Whether it can stand in a branch that is chosen in the simulation."""
     if isinstance(one, FlatEquation):
-        return not isinstance(one.left, tree.Tuple)
+        return not isinstance(one.left, tree.Tuple | tree.Array)
     return isinstance(one, FlatAssert)
 
 

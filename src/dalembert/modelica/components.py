@@ -239,6 +239,8 @@ class Instance:
                 inner = make_mods(first.constraint.args, part)
             elif first.modification is not None:
                 inner = make_mods(first.modification.args, part)
+        if mod is not None and "final" in first.prefixes and (mod.value is not None or mod.redeclared is not None):
+            mod.source.fail(f"`{entry.name}` is final in {part.definition.name} and cannot be modified", mod.at)
         if "outer" in first.prefixes and "inner" not in first.prefixes and self.is_component:
             return self._inner(entry)
         evaluator = self.world.evaluator

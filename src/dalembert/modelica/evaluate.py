@@ -420,16 +420,21 @@ class Evaluator(Calls):
             for condition, then in reversed(open_):
                 found = self.either(condition, self.value(then, scope), found, node, scope)
             return found
-        except ModelicaError:
+        except ModelicaError as reason:
+            if scope.const:
+                raise
             # only some branches make sense: parameters decide which
             try:
-                return self.value(node, scope.constant()) if not scope.const else self._again(node, scope)
+                chosen = self.chosen(node, scope.constant())
             except ModelicaError:
-                pass
-            raise
+                raise reason from None
+            return self.value(chosen, scope)
 
-    def _again(self, node: Any, scope: Scope) -> NoReturn:
-        self.fail("this has no value", node, scope)
+    def chosen(self, node: tree.IfExpression, scope: Scope) -> tree.Expression:
+        for condition, then in node.branches:
+            if self.known_value(condition, scope, "this condition") is True:
+                return then
+        return node.otherwise
 
     def either(self, condition: tree.Expression, then: Any, otherwise: Any, node: Any, scope: Scope) -> Any:
         """A choice for the simulation, element by element."""

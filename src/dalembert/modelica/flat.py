@@ -66,7 +66,10 @@ class FlatVariable:
 
 @dataclass(slots=True)
 class FlatEquation:
-    """left = right. `left` is a `Tuple` where a function has several results."""
+    """left = right.
+
+    `left` is an `Array`, or a `Tuple` of scalars and arrays, where `right` is a call of a function with such results.
+    """
 
     left: tree.Expression
     right: tree.Expression
@@ -74,9 +77,14 @@ class FlatEquation:
 
     @property
     def size(self) -> int:
-        if isinstance(self.left, tree.Tuple):
-            return sum(1 for item in self.left.items if item is not None)
-        return 1
+        return _size(self.left)
+
+
+def _size(left: tree.Expression) -> int:
+    """The number of scalars on a left side."""
+    if isinstance(left, tree.Tuple | tree.Array):
+        return sum(_size(item) for item in left.items if item is not None)
+    return 1
 
 
 @dataclass(slots=True)
@@ -173,15 +181,9 @@ def assigned(when: FlatWhen) -> list[str]:
 
 def _targets(node: tree.Statement) -> Iterator[str]:
     if isinstance(node, tree.Equation):
-        items = node.left.items if isinstance(node.left, tree.Tuple) else (node.left,)
-        for item in items:
-            if isinstance(item, tree.Ref):
-                yield item.names[0]
+        yield from names_in(node.left)
     elif isinstance(node, tree.Assignment):
-        items = node.target.items if isinstance(node.target, tree.Tuple) else (node.target,)
-        for item in items:
-            if item is not None:
-                yield item.names[0]
+        yield from names_in(node.target)
     elif isinstance(node, tree.If | tree.When):
         for _, body in node.branches:
             for one in body:

@@ -38,7 +38,7 @@ class Definition:
     def __init__(self, node: tree.ClassDef, source: Source, parent: Definition | None, library: Library):
         self.node, self.source, self.parent, self.library = node, source, parent, library
         self.directory: Path | None = None
-        self._classes: dict[str, Definition] = {}
+        self._classes: dict[str, Definition | None] = {}
         self._elements: dict[str, tree.Component | tree.ClassDef] | None = None
         self._notes: tuple | None = None
 
@@ -71,8 +71,7 @@ class Definition:
             found = self.adopt(node)
         elif node is None and self.directory is not None:
             found = self.library.load_from(self.directory, name, self)
-        if found is not None:
-            self._classes[name] = found
+        self._classes[name] = found  # also if there is none: files are looked for once
         return found
 
     def adopt(self, node: tree.ClassDef) -> Definition:
@@ -211,7 +210,7 @@ class Library:
 
     def find(self, name: str, asking: Source | None = None) -> Definition:
         """The class of a full name."""
-        first, *rest = name.split(".")
+        first, *rest = split_name(name) or [""]
         found = self.top(first)
         if found is None:
             where = ", ".join(map(str, self.path)) or "no directories: set path= or $MODELICAPATH"
@@ -238,6 +237,17 @@ class Library:
             inner = definition.nested(name)
             if inner is not None:
                 yield from self.walk(inner)
+
+
+def split_name(name: str) -> list[str]:
+    """The parts of a full name; quoted ones may have dots.
+
+    Examples
+    --------
+    >>> split_name("A.'b.c'.d")
+    ['A', "'b.c'", 'd']
+    """
+    return re.findall(r"'(?:[^'\\]|\\.)*'|[^.]+", name)
 
 
 def _names_in(directory: Path) -> list[str]:

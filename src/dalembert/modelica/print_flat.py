@@ -12,7 +12,7 @@ from dalembert.modelica.printer import Printer, expression_text, literal_text
 from dalembert.modelica.source import KEYWORDS
 from dalembert.modelica.values import EnumType
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|'.*'")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|'(?:[^'\\]|\\.)*'")
 _ORDER = ("quantity", "unit", "displayUnit", "min", "max", "start", "fixed", "nominal", "stateSelect", "unbounded")
 _KEPT = {"StateSelect", "AssertionLevel"}
 

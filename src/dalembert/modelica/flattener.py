@@ -2,30 +2,80 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from dalembert.checks import shown
 from dalembert.errors import ModelicaError
 from dalembert.modelica import tree
 from dalembert.modelica.behaviour import Behaviour
 from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
 from dalembert.modelica.evaluate import Scope
 from dalembert.modelica.flat import FlatEquation, FlatModel, FlatVariable, Origin
-from dalembert.modelica.library import Definition, Library
+from dalembert.modelica.library import Definition, Library, split_name
 from dalembert.modelica.scopes import Klass, Part, World
+from dalembert.modelica.source import Source
 from dalembert.modelica.values import AT, Arr, EnumType, as_tree, is_known
 
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _EXPERIMENT = ("StartTime", "StopTime", "Tolerance", "Interval")
 
 
-def flatten(library: Library, name: str) -> FlatModel:
+def load(model: str | Path, class_name: str | None = None, path: Iterable[str | Path] = ()) -> tuple[Library, str]:
+    """A library that knows a model, and the model's full name; see `dalembert.modelica.flatten`."""
+    library = Library(path)
+    if not isinstance(model, str | Path):
+        raise ModelicaError(f"a path, a text or the name of a class was expected, not {shown(model)}")
+    if isinstance(model, str) and _NAME.fullmatch(model) and not Path(model).exists():
+        names = [model]
+        library.find(model)
+    elif isinstance(model, Path) or _is_path(model):
+        names = library.add_path(Path(model))
+    else:
+        names = library.add(Source(model))
+    if class_name is None:
+        class_name = _last_model(library, names)
+    elif library.top(split_name(class_name)[0]) is None and len(names) == 1:
+        class_name = f"{names[0]}.{class_name}"
+    library.find(class_name)
+    return library, class_name
+
+
+def _is_path(model: str) -> bool:
+    """Whether a string is meant as a path: Modelica text has spaces, and ends with a semicolon."""
+    if len(model) > 4096 or "\n" in model or "\0" in model or model.rstrip().endswith(";"):
+        return False
+    return model.endswith(".mo") or Path(model).is_dir()
+
+
+def _last_model(library: Library, names: list[str]) -> str:
+    """The last class that can be simulated; within a single package, the last in there."""
+    for name in reversed(names):
+        definition = library.find(name)
+        if definition.node.kind in ("model", "block", "class"):
+            return name
+    if len(names) == 1:
+        package = library.find(names[0])
+        for name in reversed(package.class_names()):
+            inner = package.nested(name)
+            if inner.node.kind in ("model", "block", "class") and "partial" not in inner.node.prefixes:
+                return inner.name
+    shown_names = ", ".join(names) or "nothing"
+    raise ModelicaError(
+        f"there is no model in the text, which defines {shown_names}", suggestion="Name one: class_name="
+    )
+
+
+def flatten_class(library: Library, name: str) -> FlatModel:
     """The flat model of a class.
 
     Examples
     --------
-    >>> from dalembert.modelica.source import Source
     >>> library = Library()
     >>> names = library.add(Source("model A parameter Real k=2; Real x(start=1); equation der(x)=-k*x; end A;"))
-    >>> flat = flatten(library, "A")
+    >>> flat = flatten_class(library, "A")
     >>> flat.unknowns(), flat.equation_count()
     (['x'], 1)
     """
@@ -86,7 +136,7 @@ class Flattener(Behaviour):
 
     def _around(self, definition: Definition) -> Part:
         """The part around a class, from the top."""
-        names = definition.name.split(".")
+        names = split_name(definition.name)
         if len(names) == 1:
             return self.world.root
         klass = self.world.top(names[0])
