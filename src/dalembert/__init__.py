@@ -100,7 +100,7 @@ _HOME = {
     "UrdfWarning": "errors",
     "CacheNotTrusted": "errors",
 }
-_ROOMS = ("problems", "studies")
+_ROOMS = ("modelica", "problems", "studies")
 
 __all__ = [*_HOME, *_ROOMS]
 

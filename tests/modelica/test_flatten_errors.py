@@ -2,6 +2,7 @@
 # ruff: noqa: E501
 
 import random
+import re
 
 import pytest
 from test_flatten import CIRCUIT, EQUATIONS
@@ -81,10 +82,31 @@ def test_faults(text, words, there):
         assert line[error.column - 1 :].startswith(there), line[error.column - 1 :][:40]
 
 
-@pytest.mark.parametrize("model", [3, None, b"model A end A;", ["A"]])
-def test_what_is_no_text(model):
-    with pytest.raises(da.ModelicaError):
-        flatten(model)
+A = "model A Real x = 1; end A;"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((3,), "was expected, not 3"),
+        ((None,), "was expected, not None"),
+        ((b"model A end A;",), "was expected"),
+        ((["A"],), "was expected"),
+        ((A, 3), "class_name=3"),
+        ((A, ""), "class_name=''"),
+        ((A, "B"), "no class `B`"),
+        ((A, None, 3), "path=3"),
+        ((A, None, [3]), "path="),
+        (("A" * 5000,), "there is no class"),
+        (("A/" * 300 + ".mo",), "cannot be read"),
+        (("",), "no model"),
+        (("\0",), "no meaning"),
+        ((" ",), "no model"),
+    ],
+)
+def test_arguments_that_make_no_sense(arguments, words):
+    with pytest.raises(da.ModelicaError, match=re.escape(words)):
+        flatten(*arguments)
 
 
 def check(seed: int) -> bool:

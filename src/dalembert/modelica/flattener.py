@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,7 +29,9 @@ def load(model: str | Path, class_name: str | None = None, path: Iterable[str | 
     library = Library(path)
     if not isinstance(model, str | Path):
         raise ModelicaError(f"a path, a text or the name of a class was expected, not {shown(model)}")
-    if isinstance(model, str) and _NAME.fullmatch(model) and not Path(model).exists():
+    if not isinstance(class_name, str | None) or class_name == "":
+        raise ModelicaError(f"class_name={shown(class_name)} should be the name of a class")
+    if isinstance(model, str) and _NAME.fullmatch(model) and not os.path.exists(model):
         names = [model]
         library.find(model)
     elif isinstance(model, Path) or _is_path(model):
@@ -47,7 +50,7 @@ def _is_path(model: str) -> bool:
     """Whether a string is meant as a path: Modelica text has spaces, and ends with a semicolon."""
     if len(model) > 4096 or "\n" in model or "\0" in model or model.rstrip().endswith(";"):
         return False
-    return model.endswith(".mo") or Path(model).is_dir()
+    return model.endswith(".mo") or os.path.isdir(model)
 
 
 def _last_model(library: Library, names: list[str]) -> str:

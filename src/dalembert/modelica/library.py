@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
+from dalembert.checks import shown
 from dalembert.errors import ModelicaError
 from dalembert.modelica import cache, tree
 from dalembert.modelica.parser import parse_annotation
@@ -114,7 +115,9 @@ class Library:
     """
 
     def __init__(self, path: Iterable[str | Path] = ()):
-        given = [path] if isinstance(path, str | Path) else list(path)
+        given = [path] if isinstance(path, str | Path) else list(path) if isinstance(path, Iterable) else [path]
+        if not all(isinstance(one, str | Path) for one in given):
+            raise ModelicaError(f"path={shown(path)} should be a list of directories")
         wish = [part for part in os.environ.get("MODELICAPATH", "").split(os.pathsep) if part]
         self.path = [Path(part) for part in (*given, *wish)]
         self._top: dict[str, Definition | None] = {}
@@ -140,7 +143,7 @@ class Library:
 
     def add_path(self, path: Path) -> list[str]:
         """Make a file or the directory of a package known."""
-        if path.is_dir():
+        if os.path.isdir(path):
             path = path / "package.mo"
         source, file = cache.load_file(path)
         names = self._add_file(source, file)
@@ -160,7 +163,7 @@ class Library:
         return self._top[name]
 
     def _on_path(self, directory: Path, name: str) -> Definition | None:
-        if directory.name.split(" ")[0] == name and (directory / "package.mo").is_file():
+        if directory.name.split(" ")[0] == name and os.path.isfile(directory / "package.mo"):
             return self._package(directory, name, None)
         if (found := self.load_from(directory, name, None)) is not None:
             return found
@@ -172,7 +175,7 @@ class Library:
         except OSError:
             return None
         for entry in reversed(candidates):
-            if (entry / "package.mo").is_file():
+            if os.path.isfile(entry / "package.mo"):
                 return self._package(entry, name, None)
             if entry.suffix == ".mo":
                 return self._one_file(entry, name, None)
@@ -182,9 +185,9 @@ class Library:
         """The class of this name whose file, or directory, lies in a directory."""
         if name.startswith("'") or not name.isidentifier():
             return None
-        if (directory / name / "package.mo").is_file():
+        if os.path.isfile(directory / name / "package.mo"):
             return self._package(directory / name, name, parent)
-        if (directory / f"{name}.mo").is_file():
+        if os.path.isfile(directory / f"{name}.mo"):
             return self._one_file(directory / f"{name}.mo", name, parent)
         return None
 
@@ -253,7 +256,7 @@ def split_name(name: str) -> list[str]:
 def _names_in(directory: Path) -> list[str]:
     """Names of classes in files of a directory, in the order of package.order."""
     found = {entry.stem for entry in directory.glob("*.mo") if entry.name != "package.mo"}
-    found |= {entry.name for entry in directory.iterdir() if (entry / "package.mo").is_file()}
+    found |= {entry.name for entry in directory.iterdir() if os.path.isfile(entry / "package.mo")}
     try:
         order = (directory / "package.order").read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
