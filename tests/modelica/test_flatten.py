@@ -351,6 +351,17 @@ def test_external_objects_and_functions_are_kept():
     assert flat.functions["P.get"].external.function == "get"
 
 
+def test_long_sums_and_large_sets():
+    flat = flatten(
+        "model A Real x[1500] = fill(time, 1500); Real y = sum(x); Real z = " + "time + " * 1000 + "1; end A;"
+    )
+    assert flat.equation_count() == 1502
+    assert flatten(flat.to_modelica()).equation_count() == 1502
+    pins = CIRCUIT.replace("r[2]", "r[300]").replace("1:2 loop", "1:300 loop")
+    flat = flatten(pins, "P.Circuit")
+    assert flat.equation_count() == len(flat.unknowns()) == 8 + 16 * 300
+
+
 def test_files_packages_and_names(tmp_path, monkeypatch):
     (tmp_path / "P").mkdir()
     (tmp_path / "P" / "package.mo").write_text("package P constant Real k = 2; end P;")

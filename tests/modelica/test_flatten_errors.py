@@ -109,6 +109,12 @@ def test_arguments_that_make_no_sense(arguments, words):
         flatten(*arguments)
 
 
+def test_depth_is_limited():
+    with pytest.raises(da.ModelicaError, match="too deeply") as caught:
+        flatten("model A Real x = " + "(" * 30 + "time" + (" + time" * 900 + ")") * 30 + "; end A;").to_modelica()
+    assert caught.value.line == 1
+
+
 def check(seed: int) -> bool:
     """Flatten a damaged model; whether it is refused."""
     rng = random.Random(seed)

@@ -12,6 +12,7 @@ from dalembert.modelica import tree
 from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
 from dalembert.modelica.evaluate import Scope
 from dalembert.modelica.flat import FlatEquation, Origin
+from dalembert.modelica.operators import negated, total
 from dalembert.modelica.scopes import Entry
 from dalembert.modelica.values import AT, Arr
 
@@ -179,14 +180,9 @@ class Connections:
 
 
 def _sum(members: list[tuple[str, int]]) -> tree.Expression:
-    found: tree.Expression | None = None
-    for name, face in members:
-        one = tree.Ref(AT, (name,))
-        if found is None:
-            found = one if face == INSIDE else tree.Unary(AT, "-", one)
-        else:
-            found = tree.Binary(AT, "+" if face == INSIDE else "-", found, one)
-    return found
+    return total(
+        [tree.Ref(AT, (name,)) if face == INSIDE else negated(tree.Ref(AT, (name,))) for name, face in members]
+    )
 
 
 def is_connector(entry: Entry, component: Any) -> bool:

@@ -164,9 +164,15 @@ class FlatModel:
 
     def to_modelica(self) -> str:
         """The flat model as Modelica text."""
+        from dalembert.modelica.parser import room_for_depth
         from dalembert.modelica.print_flat import flat_text
 
-        return flat_text(self)
+        try:
+            with room_for_depth():
+                return flat_text(self)
+        except RecursionError:
+            origin = next(iter(self.variables.values())).origin
+            raise origin.source.error(f"`{self.name}` is nested too deeply", origin.at) from None
 
 
 def assigned(when: FlatWhen) -> list[str]:
@@ -198,16 +204,14 @@ def targets(statements: list[tree.Statement]) -> list[str]:
 
 
 def names_in(node: Any) -> Iterator[str]:
-    """All names of scalars in an expression."""
-    if isinstance(node, tree.Ref):
-        if len(node.names) == 1:
-            yield node.names[0]
-        return
-    if isinstance(node, tree.Call):
-        for arg in (*node.args, *node.named):
-            yield from names_in(arg)
-        return
-    if isinstance(node, tuple):
-        for child in node:
-            if isinstance(child, tuple):
-                yield from names_in(child)
+    """All names of scalars in an expression, from left to right."""
+    waiting = [node]  # sums may be long
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, tree.Ref):
+            if len(one.names) == 1:
+                yield one.names[0]
+        elif isinstance(one, tree.Call):  # the function is no scalar
+            waiting += reversed((*one.args, *one.named))
+        elif isinstance(one, tuple):
+            waiting += [child for child in reversed(one) if isinstance(child, tuple)]

@@ -16,6 +16,7 @@ from dalembert.modelica.components import Absent, Instance, InstanceArray, Varia
 from dalembert.modelica.evaluate import Scope
 from dalembert.modelica.flat import FlatEquation, FlatModel, FlatVariable, Origin
 from dalembert.modelica.library import Definition, Library, split_name
+from dalembert.modelica.parser import room_for_depth
 from dalembert.modelica.scopes import Klass, Part, World
 from dalembert.modelica.source import Source
 from dalembert.modelica.values import AT, Arr, EnumType, as_tree, is_known
@@ -102,10 +103,14 @@ def flatten_class(library: Library, name: str) -> FlatModel:
             f"`{name}` is partial and cannot be simulated", definition.node.at, "Extend it by what is missing"
         )
     flattener = Flattener(library, definition)
-    flat = flattener.run()
-    collect_functions(flat, flattener.evaluator)
-    check_parameters(flat)
-    check_balance(flat, definition)
+    try:
+        with room_for_depth():
+            flat = flattener.run()
+            collect_functions(flat, flattener.evaluator)
+            check_parameters(flat)
+            check_balance(flat, definition)
+    except RecursionError:
+        definition.fail(f"`{name}` is nested too deeply", definition.node.at, "Divide its expressions into parts")
     return flat
 
 

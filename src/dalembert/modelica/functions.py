@@ -15,7 +15,7 @@ from dalembert.modelica.values import AT, Arr, RecordValue, as_tree, is_known, s
 if TYPE_CHECKING:
     from dalembert.modelica.evaluate import Evaluator, Scope
 
-MOST_STATEMENTS = 2_000_000  # of one call
+MOST_STATEMENTS = 500_000  # of one call
 DEEPEST_CALLS = 60
 
 

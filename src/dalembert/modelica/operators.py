@@ -14,6 +14,7 @@ from typing import Any
 from dalembert.modelica import tree
 from dalembert.modelica.values import AT, Arr, EnumValue, RecordValue, as_tree, shape_of
 
+_MANY = 100  # terms of a sum
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "<>": operator.ne,
 }  # fmt: skip
@@ -95,6 +96,10 @@ def transpose(value: Arr) -> Arr:
 
 
 def total(items: list[Any]) -> Any:
+    """A sum; of many terms the sum of two halves, as trees should not be too deep."""
+    if len(items) > _MANY:
+        middle = len(items) // 2
+        return binary("+", total(items[:middle]), total(items[middle:]))
     found: Any = 0
     for item in items:
         found = binary("+", found, item) if found != 0 or isinstance(found, tuple) else item

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from dalembert.modelica.source import Source
 from dalembert.modelica.tree import Annotation, Expression, File, Modifier, Redeclaration
 
 T = TypeVar("T")
+_DEEPEST_CALLS = 10_000  # Python's own calls, which need no stack of the processor
 
 
 def parse(source: Source | str) -> File:
@@ -75,6 +77,17 @@ def _guarded(parser: ClassParser, rule: Callable[[ClassParser], T]) -> T:
         return rule(parser)
     except RecursionError:  # whoever called us was deep in the stack already
         raise parser.source.error("the text is nested too deeply here", parser.i, "Divide it into parts") from None
+
+
+@contextlib.contextmanager
+def room_for_depth() -> Iterator[None]:
+    """Allow more calls within each other: a sum of a thousand terms is a tree of that depth."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEPEST_CALLS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 @contextlib.contextmanager
