@@ -59,6 +59,9 @@ FAULTS = [
     (CIRCUIT.replace("connect(v.n, g.p)", "connect(v.n, g.q)"), "no component `q`", "g.q"),
     (CIRCUIT.replace("connect(v.n, g.p)", "connect(v, g.p)"), "only connectors", None),
     (CIRCUIT.replace("connect(v.n, g.p)", "connect(v.n.v, g.p.i)"), "only one is a flow", None),
+    ("package P function f end f; model A extends f; end A; end P;", "model P.A cannot extend function P.f", "f;"),
+    ("package P model M Real x = 1; end M; model A extends M; Real x = 2; end A; end P;", "inherited from P.M", "x = 2"),
+    ("package P record R Real x; equation x = 1; end R; model A R r; end A; end P;", "cannot have equations", "equation"),
     # not supported
     ("package P connector C Real p; flow Real m; stream Real h; end C; model A C c; end A; end P;", "stream", "h;"),
     ("package P expandable connector C end C; connector D = Real; model M D d; end M; model A C c; M m; equation connect(c.x, m.d); end A; end P;", "expandable connectors", "c.x"),

@@ -27,6 +27,9 @@ class Behaviour:
         self.variables: list[Variable] = []
 
     def sections(self, part: Part, instance: Instance) -> None:
+        if part.definition.node.sections and instance.kind in ("record", "connector", "expandable connector"):
+            at = part.definition.node.sections[0].at
+            part.source.fail(f"{instance.kind} {part.definition.name} cannot have equations", at)
         for section in part.definition.node.sections:
             scope = Scope(part)
             if section.kind == "algorithm":

@@ -22,6 +22,17 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
+#: which kinds of classes a kind may extend; `class` goes with all
+_BASES = {
+    "package": {"package"},
+    "function": {"function", "operator function"},
+    "record": {"record"},
+    "connector": {"connector", "record", "type"},
+    "block": {"block", "record"},
+    "model": {"model", "block", "record"},
+}
+
+
 class Variable:
     """A scalar or an array of a builtin type."""
 
@@ -187,14 +198,37 @@ class Instance:
         for one in node.elements:
             if isinstance(one, tree.Extends):
                 base = part.find_class(one.type)
+                self._check_base(part, base, one)
                 inner = merge_all(mods, merge_all(make_mods(one.args, part), base.mods))
                 part.bases.append(self._part(base, inner, depth + 1))
                 self.kind = self.kind if self.kind != "class" else base.kind
             elif isinstance(one, tree.Component | tree.ClassDef):
                 # the derived class decides, in the place of the base class
                 self.entries[one.name] = part.own[one.name]
+        self._check_twice(part)
         for name, entry in part.own.items():
             self.entries[name] = entry
+
+    def _check_base(self, part: Part, base: Klass, node: tree.Extends) -> None:
+        """A model may not extend a function, and so on."""
+        kind, other = part.definition.node.kind, base.kind
+        if kind in _BASES and other != "class" and other not in _BASES[kind]:
+            part.source.fail(f"{kind} {part.definition.name} cannot extend {other} {base.name}", node.at)
+
+    def _check_twice(self, part: Part) -> None:
+        """A name that is inherited may be declared again if it is redeclared, or if both say the same."""
+        for name, entry in part.own.items():
+            words = entry.node.prefixes
+            if "redeclare" in words or "extends" in words or not part.bases:
+                continue
+            other = part.inherited(name)
+            if other is None or other.node is entry.node:
+                continue
+            if entry.is_class != other.is_class or (not entry.is_class and not same(entry.node, other.node)):
+                hint = "Write `redeclare` before it, if it replaces the inherited one"
+                part.source.fail(
+                    f"`{name}` is declared, and inherited from {other.part.definition.name}", entry.node.at, hint
+                )
 
     def member(self, name: str) -> Entry | Klass | None:
         """A declared or inherited name; imports are not seen from outside."""
@@ -346,6 +380,19 @@ class Instance:
                 mod.source.fail(
                     f"`{name}` of {self.klass.name} is protected and cannot be modified from outside", mod.at
                 )
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two trees say the same, wherever they stand."""
+    if isinstance(a, tree.Comment | None) and isinstance(b, tree.Comment | None):
+        return True
+    if type(a) is not type(b):
+        return False
+    if not isinstance(a, tuple):
+        return a == b
+    if not hasattr(a, "_fields"):
+        return len(a) == len(b) and all(map(same, a, b))
+    return all(same(getattr(a, name), getattr(b, name)) for name in a._fields if name != "at")
 
 
 def _at(closure: Closure) -> int:
