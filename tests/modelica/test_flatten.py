@@ -59,6 +59,10 @@ EQUATIONS = {
         "model A Real x[2,2]; equation for i, j loop x[i,j] = i + 10*j; end for; end A;",
         ["x[1,1] = 11", "x[1,2] = 21", "x[2,1] = 12", "x[2,2] = 22"],
     ),
+    "implicit for over an enumeration": (
+        "package P type E = enumeration(a, b); model A Real x[E]; equation for e loop x[e] = Integer(e); end for; end A; end P;",
+        ["x[1] = 1", "x[2] = 2"],
+    ),
     "array equations": (
         "model A Real x[2], y[2]; equation x = {1, time}; y = [1, 2; 3, 0]*x + 2*x; end A;",
         ["x[1] = 1", "x[2] = time", "y[1] = x[1] + 2 * x[2] + 2 * x[1]", "y[2] = 3 * x[1] + 2 * x[2]"],

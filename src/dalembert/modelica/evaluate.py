@@ -498,10 +498,10 @@ class Evaluator(Calls):
 
     def iterator_values(self, iterator: tree.Iterator, body: Any, scope: Scope) -> list[Any]:
         if iterator.range is None:
-            n = self.implied_size(iterator.name, body, scope)
-            if n is None:
+            found = self.implied_values(iterator.name, body, scope)
+            if found is None:
                 self.fail(f"the range of `{iterator.name}` cannot be deduced", iterator, scope, "Write `in 1:n`")
-            return list(range(1, n + 1))
+            return found
         if isinstance(iterator.range, tree.Ref):
             kind = self.type_of_dimension(iterator.range, scope)
             if isinstance(kind, EnumType):
@@ -513,20 +513,32 @@ class Evaluator(Calls):
             found = self.known_value(iterator.range, scope, "the range of a loop")
         return found.parts() if isinstance(found, Arr) else [found]
 
-    def implied_size(self, name: str, node: Any, scope: Scope) -> int | None:
-        """The size of an array that has this name as its subscript."""
+    def implied_values(self, name: str, node: Any, scope: Scope) -> list[Any] | None:
+        """The subscripts of an array that has this name as one of its subscripts."""
         if isinstance(node, tree.Ref) and node.subs is not None:
             for i, subs in enumerate(node.subs):
                 for k, sub in enumerate(subs or ()):
                     if isinstance(sub, tree.Ref) and sub.names == (name,):
-                        whole = tree.Ref(node.at, node.names[: i + 1], (*node.subs[:i], None), node.rooted)
-                        value = self.value(whole, scope.symbolic())
-                        return value.shape[k] if isinstance(value, Arr) else None
+                        return self.subscripts_of(node, i, k, scope)
         if isinstance(node, tuple):
             for child in node:
-                if isinstance(child, tuple) and (found := self.implied_size(name, child, scope)) is not None:
+                if isinstance(child, tuple) and (found := self.implied_values(name, child, scope)) is not None:
                     return found
         return None
+
+    def subscripts_of(self, ref: tree.Ref, i: int, k: int, scope: Scope) -> list[Any] | None:
+        """All subscripts of dimension `k` of name number `i`: numbers, or what the dimension is declared with."""
+        entry = scope.part.lookup(ref.names[0]) if ref.names[0] not in scope.locals and not ref.rooted else None
+        if i == 0 and isinstance(entry, Entry) and not entry.is_class and k < len(entry.node.dims):
+            size = entry.node.dims[k]
+            kind = self.type_of_dimension(size, Scope(entry.part)) if isinstance(size, tree.Ref) else None
+            if isinstance(kind, EnumType):
+                return kind.values()
+            if kind == "Boolean":
+                return [False, True]
+        whole = tree.Ref(ref.at, ref.names[: i + 1], (*ref.subs[:i], None), ref.rooted)
+        value = self.value(whole, scope.symbolic())
+        return list(range(1, value.shape[k] + 1)) if isinstance(value, Arr) and k < len(value.shape) else None
 
 
 def products(dims: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
