@@ -42,9 +42,8 @@ def parsing(package: Definition) -> None:
     start = time.process_time()
     for path in files:
         load_file(path)
-    print(
-        f"{len(files)} files, {size / 1e6:.1f} MB: {cold:.1f} s parsed, {time.process_time() - start:.1f} s from the cache"
-    )
+    warm = time.process_time() - start
+    print(f"{len(files)} files, {size / 1e6:.1f} MB: {cold:.1f} s parsed, {warm:.1f} s from the cache")
 
 
 def examples(library: Library, package: str) -> list[Definition]:

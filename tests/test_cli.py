@@ -288,6 +288,42 @@ def test_check_a_dae(user_file):
     assert "unknowns x" in result.stdout
 
 
+PENDULUM = """
+import dalembert as da
+pendulum = da.ImplicitDAE(
+    x=["x", "y", "vx", "vy", "lam"],
+    residual=lambda s: [s.x_dot - s.vx, s.y_dot - s.vy, s.vx_dot + s.lam * s.x, s.vy_dot + s.lam * s.y + 9.81,
+                        s.x**2 + s.y**2 - 1])
+"""
+
+
+def test_check_shows_the_structure_of_a_dae(user_file):
+    shown = run("check", user_file(PENDULUM)).stdout
+    rows = [[cell.strip() for cell in line.strip("│┃").split("│")] for line in shown.splitlines()]
+    assert ["index", "3", ""] in rows
+    assert ["degrees of freedom", "2", ""] in rows
+    assert ["differentiated once", "2", "equation 1, equation 2"] in rows
+    assert ["differentiated twice", "1", "equation 5"] in rows
+    assert ["blocks", "1", "the largest one has 5: x, y, vx, vy, lam"] in rows
+
+
+def test_check_shows_what_is_eliminated(user_file):
+    text = ("import dalembert as da\nd = da.ImplicitDAE(x=['a', 'b', 'c'], parameters={'k': 2.0}, "
+            "residual=lambda s: [s.a_dot + s.b, s.a + s.b, s.c - 2 * s.k])\n")  # fmt: skip
+    shown = run("check", user_file(text)).stdout
+    assert "b = -a, c = 2*k" in shown
+    assert "eliminated" in shown
+
+
+def test_check_names_what_is_structurally_singular(user_file):
+    path = user_file(
+        "import dalembert as da\nd = da.QuasiLinearDAE(x=['a', 'b'], leading=[1, 0], rhs=lambda s: [-s.a, s.a - 1])\n"
+    )
+    message = " ".join(fails("check", path).split())
+    assert "equation 1, equation 2 contain only 'a'" in message
+    assert "'b' occurs in no equation" in message
+
+
 def test_check_prints_all_faults_of_a_model(user_file):
     path = user_file(
         "import dalembert as da\nmodel = da.EquationsOfMotion(p=['x'], mass=[1, 1], force=lambda s: [s.y])\n"

@@ -27,6 +27,8 @@ RANKS = {
 
 #: file and what it imports although it ranks higher
 EXCEPTIONS = {
+    ("model/dae.py", "dalembert.regularize.structure.hidden_levels"),  # model.hidden_constraints()
+    ("model/dae.py", "dalembert.regularize.structure.analyse"),  # model.structure, model.index: at their first call
     ("problems/problem.py", "dalembert.simulate"),  # Problem.simulate, a convenience: at its first call, never before
     ("modelica/cache.py", "dalembert.compile.store"),  # what is kept on disk is sealed there; no solvers
 }

@@ -202,6 +202,7 @@ def check(
     else:
         rows = built.n_differential + built.n_constraints
         _row(table, "equations", str(rows), "")
+        _structure_rows(table, built)
     console.print(table)
     if built.untraceable:
         console.print("Functions that cannot be traced; they run as Python code with finite differences:")
@@ -215,7 +216,7 @@ def check(
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Whose results: geoms, mexx, hem5, corrector.")],
+    paper: Annotated[str, typer.Argument(help="Whose results: geoms, mexx, hem5, corrector, qualidaes.")],
     plot: Annotated[Path | None, typer.Option(help="Draw the figures into this folder.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter intervals and fewer tolerances.")] = False,
 ) -> None:
@@ -459,6 +460,26 @@ def _of_contacts(model: Model) -> set[str]:
     every = (*model.contacts, *model.dry)
     own = (name for contact in every for name in (contact.name, *contact.stick_names, *contact.discrete))
     return {*own, *SLACKS}
+
+
+def _structure_rows(table: Table, model: Model) -> None:
+    """What structural analysis tells of a DAE; nothing if its functions run as Python code."""
+    from dalembert.regularize.structure import listed
+
+    structure = model.structure
+    if structure is None:
+        return
+    _row(table, "index", str(structure.index), "")
+    _row(table, "degrees of freedom", str(structure.degrees_of_freedom), "")
+    for count, names in structure.differentiated.items():
+        times = {1: "once", 2: "twice"}.get(count, f"{count} times")
+        _row(table, f"differentiated {times}", str(len(names)), listed(names))
+    if structure.eliminated:
+        _row(table, "eliminated", str(len(structure.eliminated)), listed([str(own) for own in structure.eliminated]))
+    blocks = structure.blocks
+    largest = max(blocks, key=lambda block: len(block[0]))[1]
+    names = listed([structure.variables[j] for j in sorted(largest)])
+    _row(table, "blocks", str(len(blocks)), f"the largest one has {len(largest)}: {names}" if len(largest) > 1 else "")
 
 
 def _start_values(model: Model, given: Mapping[str, Any]) -> Table:

@@ -36,6 +36,45 @@ class UrdfError(ModelError):
         self.faults, self.path, self.line = tuple(faults), path, line
 
 
+class StructurallySingular(ModelError):
+    """The equations of a DAE cannot determine its unknowns, whatever numbers stand in them.
+
+    Attributes
+    ----------
+    overdetermined : tuple of (equations, unknowns)
+        Names of equations that contain fewer unknowns than they are, and of these unknowns.
+    underdetermined : tuple of (equations, unknowns)
+        Names of unknowns of which fewer equations know than there are unknowns, and of these equations.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        faults: list[str] | tuple[str, ...] = (),
+        overdetermined: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (),
+        underdetermined: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (),
+    ):
+        super().__init__(what, faults)
+        self.overdetermined, self.underdetermined = overdetermined, underdetermined
+
+
+class NumericallySingular(ModelError):
+    """The equations of a DAE determine less than their structure promises: some depend on each other, or terms cancel.
+
+    `equations` and `variables` are the names of those behind it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        faults: list[str] | tuple[str, ...] = (),
+        equations: tuple[str, ...] = (),
+        variables: tuple[str, ...] = (),
+    ):
+        super().__init__(what, faults)
+        self.equations, self.variables = equations, variables
+
+
 class ModelicaError(ModelError):
     """Modelica text is faulty, or says something that is not supported.
 
@@ -233,6 +272,10 @@ class InitialValuesCorrected(UserWarning):
 
 class HighIndex(UserWarning):
     """The equations of a DAE have a higher index than the method is made for."""
+
+
+class DerivativeJumps(UserWarning):
+    """A hidden constraint of a DAE is the derivative of a function with a kink, so that what follows from it jumps."""
 
 
 class StepMissedTolerance(UserWarning):

@@ -72,6 +72,16 @@ def test_no_place_for_a_cache_is_silent(place, monkeypatch):
     assert compile_tape(casadi.SX.sym("t"), x, casadi.SX(0, 1), 2 * x)(0.0, np.ones(1), np.empty(0)) == 2.0
 
 
+def test_another_directory_has_what_is_compiled_from_then_on(monkeypatch, tmp_path):
+    """Also what this process has compiled before, for the directory that was in use then."""
+    x = casadi.SX.sym("x")
+    for place in (tmp_path / "one", tmp_path / "two", tmp_path / "one"):
+        monkeypatch.setenv("DALEMBERT_CACHE_DIR", str(place))
+        codes = [compile_tape(casadi.SX.sym("t"), x, casadi.SX(0, 1), 2.125 * x).address for _ in range(2)]
+        assert codes[0] == codes[1]
+        assert len(list((place / "tapes").iterdir())) == 1
+
+
 def test_directory(monkeypatch, tmp_path):
     monkeypatch.setenv("DALEMBERT_CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

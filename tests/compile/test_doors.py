@@ -168,15 +168,20 @@ class Bomb:
 
 
 def test_nothing_foreign_is_unpickled(script, filled, tmp_path):
-    """Pickles as they are, and sealed with another key; afterwards entries are replaced."""
+    """Pickles as they are, and sealed with another key; afterwards entries are replaced.
+
+    Their sizes may differ from those before: numba's numbers of functions, which begin at random, are in their symbols.
+    """
     bomb = pickle.dumps(Bomb(tmp_path / "exploded"))
-    old = [path.read_bytes() for path in entries(filled)]
-    for path in entries(filled):
+    old = entries(filled)
+    for path in old:
         name = path.relative_to(filled).as_posix()
         path.write_bytes(bomb if path.suffix == ".o" else trust.seal(name, bomb, b"a key of somebody else's"))
     assert run(script, filled)[0] == (1, 1)
     assert not (tmp_path / "exploded").exists()
-    assert [len(path.read_bytes()) for path in entries(filled)] == [len(content) for content in old]
+    assert entries(filled) == old
+    assert not any(path.read_bytes().endswith(bomb) for path in old)
+    assert run(script, filled) == ((0, 0), "")
 
 
 def test_entries_cannot_be_exchanged(filled, monkeypatch):

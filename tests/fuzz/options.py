@@ -112,7 +112,7 @@ LEGAL = {
     "dense_limit": of(None, 5e-324, 1.0, 2e4, 1.7e308),
     "jump_limit": of(None, 1e-3, 1.0, 10.0, 1e4),
 }
-SOLVERS = {"radau5": ITERATION, "dassl": ITERATION, "odassl": ITERATION, "geoms": PROJECTED}
+SOLVERS = {"radau5": ITERATION, "dassl": ITERATION, "odassl": ITERATION, "geoms": PROJECTED, "qualidaes": PROJECTED}
 
 
 #: what each method calls its own, where others mean something else by it
@@ -120,7 +120,10 @@ OWN = {
     ("geoms", "formulation"): of("strangeness-free", "index1"),
     ("radau5", "formulation"): of("index1", "index2", "index3", "ggl", "baumgarte"),
     ("dassl", "formulation"): of("index1", "index2", "ggl", "baumgarte"),
-    **{(name, "jacobian"): of(da.Exact(), da.Differences(), da.GroupedDifferences()) for name in ("radau5", "geoms")},
+    **{
+        (name, "jacobian"): of(da.Exact(), da.Differences(), da.GroupedDifferences())
+        for name in ("radau5", "geoms", "qualidaes")
+    },
     **{(name, "newton_limit"): of(1e-6, 1e-3, 0.33, 0.9) for name in ("dassl", "odassl")},
     ("dassl", "max_order"): whole(1, 5),
     ("odassl", "max_order"): whole(1, 5),
@@ -129,16 +132,18 @@ OWN = {
 #: methods that can treat a model, most of the time
 FOR = {
     "implicit": ["dassl"],
-    "quasi-linear": ["radau5", "dassl"],
+    "quasi-linear": ["radau5", "dassl", "qualidaes"],
     "redundant": ["geoms", "geoms", "radau5", "hem5", "mexx"],
-    "springs": sorted({*METHODS} - {"odassl"}),
-    "skate": sorted({*METHODS} - {"odassl"}),
+    "springs": sorted({*METHODS} - {"odassl", "qualidaes"}),
+    "skate": sorted({*METHODS} - {"odassl", "qualidaes"}),
 }
 
 
 def some_method(rng, system):
     """The name of a method, and options as they will be given, most of which go together."""
-    name = str(rng.choice(FOR.get(system.name, sorted(METHODS)) if rng.random() < 0.95 else sorted(METHODS)))
+    name = str(
+        rng.choice(FOR.get(system.name, sorted({*METHODS} - {"qualidaes"})) if rng.random() < 0.95 else sorted(METHODS))
+    )
     fields = [field.name for field in dataclasses.fields(METHODS[name])]
     chosen = rng.choice(fields, min(len(fields), int(rng.choice([0, 1, 2, 3, 6]))), replace=False)
     options = {}

@@ -101,10 +101,10 @@ def test_no_constraints_are_no_constraints():
 
 
 def test_overdetermined_is_refused_by_a_method_that_cannot():
-    model = build(constraints=lambda s: [s.a**2 + s.b**2 - 1], name="circle")
+    model = build(constraints=lambda s: [s.a**2 + s.b**2 - 1], name="circle", hidden="given")
     with pytest.raises(da.ModelError, match="'circle' is overdetermined: 3 equations for 2 unknowns"):
         da.simulate(model, (0, 1), x0=[1, 0], method=da.Radau5())
-    model = build(leading=np.ones((3, 2)), rhs=lambda s: [s.a] * 3)
+    model = build(leading=np.ones((3, 2)), rhs=lambda s: [s.a] * 3, hidden="given")
     with pytest.raises(da.ModelError, match="3 differential equations for 2 unknowns"):
         da.simulate(model, (0, 1), x0=[1, 0], method=da.Radau5())
 
@@ -128,6 +128,8 @@ def test_impasse_is_reported_with_everything_before_it():
 
 def test_an_unknown_that_no_equation_determines():
     with pytest.raises(da.SimulationError, match="variable 'b'"):
+        da.simulate(build(leading=[1, 0], rhs=lambda s: [s.a, s.a - 1], hidden="given"), (0, 1), x0=[1, 0])
+    with pytest.raises(da.StructurallySingular, match="'b' occurs in no equation"):
         da.simulate(build(leading=[1, 0], rhs=lambda s: [s.a, s.a - 1]), (0, 1), x0=[1, 0])
 
 

@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from linkages import bricard, door, four_bar, parallelogram
 from scipy.spatial.transform import Rotation
@@ -158,6 +158,8 @@ def is_regular(model):
     make=st.sampled_from(MECHANISMS),
     coordinates=st.sampled_from(["joint", "absolute", "mixed"]),
 )
+@example(seed=1036, make=cranks, coordinates="joint")  # a constraint whose derivatives nearly vanish, among others
+@example(seed=2057, make=cranks, coordinates="joint")
 def test_start_values_of_random_mechanisms(seed, make, coordinates):
     """Constraints that are nothing but rounding say nothing, also where a search scales them up."""
     mb, known = make(np.random.default_rng(seed))

@@ -7,13 +7,6 @@ import dalembert as da
 from dalembert import problems
 
 
-def test_catalogue_is_apart():
-    assert set(problems.catalogue_quasi_linear()) == {"transistor_amplifier"}
-    others = problems.catalogue() | problems.catalogue_large() | problems.catalogue_singular()
-    assert "transistor_amplifier" not in others
-    assert problems.catalogue_quasi_linear()["transistor_amplifier"] is problems.transistor_amplifier
-
-
 def test_start_is_consistent_and_part_of_the_problem():
     problem = problems.transistor_amplifier()
     assert set(problem.start()) == {"x0"}

@@ -111,10 +111,6 @@ def test_faulty_conditions():
         da.consistent_initial_values(pendulum(), p0=[1, 0], initial_conditions=lambda s: [s.z])
     with pytest.raises(da.ModelError, match="list of residuals"):
         da.consistent_initial_values(pendulum(), p0=[1, 0], initial_conditions=lambda s: s.x)
-    with pytest.raises(da.OptionError, match="EquationsOfMotion"):
-        da.consistent_initial_values(
-            da.QuasiLinearDAE(x=["y"], rhs=lambda s: [-s.y]), x0=[1], initial_conditions=lambda s: []
-        )
 
 
 def test_a_condition_that_cannot_be_traced():

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.regularize import newton
-from dalembert.regularize.newton import Dense, holds, nearest_solution, rounding_seen
+from dalembert.regularize.newton import Dense, holds, nearest_solution
+from dalembert.regularize.rounding import rounding_seen
 from dalembert.solvers.start import start_values
 from mechanisms import random_mechanism
 
@@ -241,6 +242,28 @@ def test_noisy_functions_are_hardly_ever_refused():
         for _ in range(300)
     ]
     assert sum(solved) >= 297
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("small", [0.3, 4.3e-3, 1.7e-5])
+def test_dependent_equations_contradict_each_other_by_rounding(small, unit):
+    """Entries of the second one are differences of larger numbers: its own size does not tell how exact it is."""
+
+    def nearest(v, wrong=0.0):
+        def rows(v, p):
+            J = np.array([[1.0, -1.0, 0.0], [unit * ((p + 1.0) - 1.0), -unit * p, 0.0], [0.0, 1.0, 1.0]])
+            return J @ v + [0.0, wrong * unit, 0.0], J
+
+        p = np.array(small)
+        return nearest_solution(
+            lambda v: rows(v, p), np.array(v), "abc", "v", 0.0, lambda v, move: rows(move(v), move(p))[0]
+        )
+
+    for start in ([5.0, 5.0, -5.0], [5.0, 4.0, -3.0], [3.1, 3.1 * (1 + 1e-15), 7.0]):
+        expected = np.mean([start[0], start[1], -start[2]]) * np.array([1.0, 1.0, -1.0])  # without the second one
+        np.testing.assert_allclose(nearest(start), expected, rtol=0, atol=2e-14)
+        with pytest.raises(da.errors.DalembertError, match=r"no consistent values of v.*keeps a residual of"):
+            nearest(start, wrong=1e-10)
 
 
 def test_holds_is_blind_to_units():

@@ -31,14 +31,14 @@ class Linear:
         self.b, self.omega, self.P = rng.normal(size=n), rng.uniform(0.5, 2, n), P
         self.b[:n_d] = 0
 
-    def model(self, kind=da.QuasiLinearDAE):
+    def model(self, kind=da.QuasiLinearDAE, **more):
         def rhs(s):
             return self.A @ s.x + self.P @ (self.b * np.sin(self.omega * s.t))
 
         names = [f"x{i}" for i in range(self.n)]
         if kind is da.ImplicitDAE:
-            return da.ImplicitDAE(x=names, residual=lambda s: self.E @ s.dx - rhs(s))
-        return da.QuasiLinearDAE(x=names, leading=self.E, rhs=rhs)
+            return da.ImplicitDAE(x=names, residual=lambda s: self.E @ s.dx - rhs(s), **more)
+        return da.QuasiLinearDAE(x=names, leading=self.E, rhs=rhs, **more)
 
     def nilpotent(self, t):
         """Their exact solution y = −Σ Nᵏ g⁽ᵏ⁾."""
@@ -87,12 +87,18 @@ def test_index_2_starts_consistently_and_runs(seed, mixed):
 
 @pytest.mark.parametrize("kind", [da.QuasiLinearDAE, da.ImplicitDAE])
 @pytest.mark.parametrize("blocks", [[3], [1, 3], [4]])
-def test_index_3_and_above_is_refused(kind, blocks):
+def test_index_3_and_above_as_it_stands_is_refused(kind, blocks):
+    """Unless derivatives of the equations may be added, which gives the exact solution."""
     dae = Linear(np.random.default_rng(1), 2, blocks, mixed=False)
     with pytest.raises(
         da.IndexTooHigh, match=rf"index {max(blocks)} at t = 0: 'x\d' is determined only by derivatives"
     ):
-        da.simulate(dae.model(kind), (0, 1), x0=np.zeros(dae.n), method=da.Dassl())
+        da.simulate(dae.model(kind, hidden="given"), (0, 1), x0=np.zeros(dae.n), method=da.Dassl())
+    for method in (da.Qualidaes(), da.Radau5(), da.Dassl(), da.Odassl()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", da.InitialValuesCorrected)
+            sol = da.simulate(dae.model(kind), (0, 1), x0=np.zeros(dae.n), method=method, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(sol.x[-1][2:], dae.nilpotent(1.0), atol=1e-9)
 
 
 LEVELS = {
@@ -102,13 +108,13 @@ LEVELS = {
 }
 
 
-def pendulum(index, traced=True):
+def pendulum(index, traced=True, hidden="given"):
     def rhs(s):
         if not traced:
             float(s.x)
         return [s.vx, s.vy, -2 * s.x * s.L, -9.81 - 2 * s.y * s.L, LEVELS[index](s)]
 
-    return da.QuasiLinearDAE(x=["x", "y", "vx", "vy", "L"], leading=[1, 1, 1, 1, 0], rhs=rhs)
+    return da.QuasiLinearDAE(x=["x", "y", "vx", "vy", "L"], leading=[1, 1, 1, 1, 0], rhs=rhs, hidden=hidden)
 
 
 @pytest.mark.parametrize("traced", [True, False], ids=["traced", "python"])
@@ -131,6 +137,14 @@ def test_pendulum_of_index_2_and_1():
         pytest.raises(da.SimulationError, match=r"have index 2 at t = 0: 'L'.*take Radau5"),
     ):
         da.simulate(pendulum(2), (0, 2), x0=[1, 0, 0, 0, 0], method=da.Dassl(), max_steps=3000)
+
+
+@pytest.mark.parametrize("method", ["auto", "qualidaes", "radau5", "dassl", "odassl"])
+def test_pendulum_of_index_3_with_its_hidden_constraints(method):
+    reference = da.problems.pendulum(g=9.81, start=np.pi / 2, t_end=2.0).reference
+    options = dict(x0=[1, 0, 0, 0, 0], method=method, rtol=1e-8, atol=1e-8)
+    sol = da.simulate(pendulum(3, hidden="auto"), (0, 2), **options)
+    np.testing.assert_allclose(sol.x[-1][:2], reference.p, atol=1e-5)
 
 
 def test_a_singular_point_is_no_high_index():

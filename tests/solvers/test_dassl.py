@@ -338,7 +338,8 @@ def test_a_solution_that_explodes():
 
 
 def test_overdetermined_models_are_refused():
-    model = da.QuasiLinearDAE(x=["a", "b"], rhs=lambda s: [s.b, -s.a], constraints=lambda s: [s.a**2 + s.b**2 - 1])
+    circle = dict(rhs=lambda s: [s.b, -s.a], constraints=lambda s: [s.a**2 + s.b**2 - 1])
+    model = da.QuasiLinearDAE(x=["a", "b"], **circle, hidden="given")
     with pytest.raises(da.ModelError, match="Odassl"):
         da.simulate(model, (0, 1), x0=[1, 0], method="dassl")
 

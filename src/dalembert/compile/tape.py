@@ -15,7 +15,8 @@ from dalembert.locks import renewed
 
 QUICK = 1500  # longer tapes go to LLVM's quick code generator: 3 times faster there, code 1.2 to 1.3 times slower
 
-_codes: OrderedDict[str, jit.Code] = OrderedDict()  # used last at the end
+# by directories and key, used last at the end: a directory has all that was compiled while it was in use
+_codes: OrderedDict[tuple[tuple[store.Place, ...], str], jit.Code] = OrderedDict()
 _lock = renewed(threading.Lock())
 _MAX_CODES = 256  # ports keep their own code alive; this many are kept besides, for models that are built again
 
@@ -108,17 +109,19 @@ def _key(tape: Tape, chunk: int, level: int, wide: frozenset[int] = frozenset())
 
 
 def _remembered(key: str) -> jit.Code | None:
+    where = store.places()
     with _lock:
-        code = _codes.get(key)
+        code = _codes.get((where, key))
         if code is not None:
-            _codes.move_to_end(key)
+            _codes.move_to_end((where, key))
         return code
 
 
 def _remember(key: str, code: jit.Code) -> jit.Code:
     """Keep the code; if another thread compiled the same tape meanwhile, return that."""
+    where = store.places()
     with _lock:
-        code = _codes.setdefault(key, code)
+        code = _codes.setdefault((where, key), code)
         if len(_codes) > _MAX_CODES:
             _codes.popitem(last=False)
         return code

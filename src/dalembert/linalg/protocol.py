@@ -4,7 +4,7 @@ A solver is a frozen object of options. It is asked for a *pattern*, of which th
 
     SaddlePattern      [M Uᵀ; G 0] of half-explicit methods and projections (`saddle.solver`)
     IterationPattern   σ E − J of implicit methods, as many equations as unknowns (Odassl: and constraints below them)
-    ProjectedPattern   σ E − J of Geoms: constraints on all levels, and differential equations that are projected
+    ProjectedPattern   σ E − J of Geoms and Qualidaes: constraints on all levels, and differential equations that are projected
 
     obstacle(pattern)        why the solver is not for the pattern; empty if it is
     choose(pattern)          the solver that does the work: itself, except for `Auto`
@@ -32,7 +32,7 @@ SADDLE, ITERATION, PROJECTED = "saddle-point systems", "iteration matrices", "pr
 METHODS = {
     SADDLE: "the half-explicit methods (Hem5, Rkf45, Mexx)",
     ITERATION: "Radau5, Dassl and Odassl",
-    PROJECTED: "Geoms",
+    PROJECTED: "Geoms and Qualidaes",
 }
 #: what they can be told
 OFFERED = {
@@ -80,7 +80,7 @@ class IterationPattern(Pattern):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProjectedPattern(IterationPattern):
-    """σ E − J of Geoms, `n` unknowns."""
+    """σ E − J of Geoms and Qualidaes, `n` unknowns."""
 
     kind: ClassVar[str] = PROJECTED
 

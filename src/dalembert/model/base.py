@@ -27,9 +27,6 @@ from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, sele
 #: whether no function of a model contains the time itself
 THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
-#: what may become of constraints that the equations of a DAE hide
-HIDDEN = ("auto", "given")
-
 
 class Model(Shared):
     """Base of `EquationsOfMotion`, `QuasiLinearDAE` and `ImplicitDAE`.
@@ -149,18 +146,6 @@ class Model(Shared):
             return
         self.kept = Kept()
         ARRIVED.put(self.graph.digest, self)
-
-    def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any, hidden: Any) -> list[str]:
-        """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
-        faults: list[str] = []
-        if not isinstance(hidden, str) or hidden not in HIDDEN:
-            faults.append(f"hidden={shown(hidden)} must be one of {', '.join(map(repr, HIDDEN))}")
-        else:
-            self.hidden = str.__str__(hidden)
-        self._begin(name, {"x": x}, parameters, inputs, discrete, faults)
-        if not self.graph.size("x"):
-            raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
-        return faults
 
     def _set_input(self, name: str, given: Any, faults: list[str]) -> None:
         try:
@@ -509,6 +494,12 @@ def _check_unique(names: Sequence[str], faults: list[str]) -> None:
                 "variables, their rates (name_dot), parameters, discrete variables and inputs share one namespace"
             )
         seen.add(name)
+
+
+def occurrences(expression: ca.SX, symbols: ca.SX) -> tuple[np.ndarray, np.ndarray]:
+    """Which entries of an expression contain any of the symbols, and which symbols occur: two masks."""
+    pattern = ca.jacobian_sparsity(ca.densify(ca.vec(expression)), symbols)
+    return np.diff(pattern.T.colind()) > 0, np.diff(pattern.colind()) > 0
 
 
 def contains_nan(sx: ca.SX) -> bool:

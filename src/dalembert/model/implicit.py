@@ -10,11 +10,12 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.locks import forks_wait
-from dalembert.model.base import Model
+from dalembert.model.base import occurrences
+from dalembert.model.dae import DAE
 from dalembert.model.functions import ModelFunction, describe
 
 
-class ImplicitDAE(Model):
+class ImplicitDAE(DAE):
     """F(t, x, x') = 0, of index 1 or 0, with as many equations as unknowns. Derivatives may occur in any way.
 
     Parameters
@@ -38,9 +39,7 @@ class ImplicitDAE(Model):
     0.25
     """
 
-    state_kinds = ("x",)
     readable_kinds = start_kinds = ("x", "dx")
-    residual_levels = ("constraints",)
     own_formulation = "implicit"
     linear_in_rates = False
     n_constraints = 0
@@ -84,13 +83,11 @@ class ImplicitDAE(Model):
         elif rows != n:
             faults.append(f"{where}: returned {rows} values; {n} unknowns need {n}: {', '.join(graph.vectors['x'])}")
         elif function.traced:
-            unknown = ca.vertcat(graph.symbol["x"], graph.dx)
-            column = ca.vec(function.sx)
-            for i in range(n):
-                if not ca.depends_on(column[i], unknown):
-                    faults.append(f"equation {i + 1} contains neither a derivative nor an unknown")
-            for i, variable in enumerate(graph.vectors["x"]):
-                if not ca.depends_on(column, ca.vertcat(graph.symbol["x"][i], graph.dx[i])):
+            rows, columns = occurrences(function.sx, ca.vertcat(graph.symbol["x"], graph.dx))
+            for i in np.flatnonzero(~rows):
+                faults.append(f"equation {i + 1} contains neither a derivative nor an unknown")
+            for variable, occurs in zip(graph.vectors["x"], columns[:n] | columns[n:], strict=True):
+                if not occurs:
                     faults.append(f"'{variable}' occurs in no equation")
 
     def found_at_start(self, kind: str) -> frozenset[str]:

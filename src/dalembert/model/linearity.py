@@ -6,6 +6,7 @@ Derivatives do not tell it: that of sign(x) is zero wherever there is one.
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 #: what an expression may be in the symbols
 FREE, LINEAR, OTHER = 0, 1, 2
@@ -21,19 +22,26 @@ def linear_in(expression: ca.SX, symbols: ca.SX) -> bool:
     >>> [linear_in(e, x) for e in (k * x + k**2, ca.if_else(k > 0, x, 0) / k, x * x, ca.fabs(x), x + ca.sign(x), k / x)]
     [True, True, False, False, False, False]
     """
-    others = ca.vertcat(*(s for s in ca.symvar(expression) if not ca.depends_on(s, symbols)))
-    tape = ca.Function("f", [ca.vec(symbols), others], [expression])
+    return bool(linear_entries(expression, symbols).all())
+
+
+def linear_entries(expression: ca.SX, symbols: ca.SX) -> np.ndarray:
+    """`linear_in` of each nonzero of an expression, in one go: a mask."""
+    every = ca.symvar(expression)
+    own = ca.jacobian_sparsity(ca.vertcat(*every), ca.vec(symbols)).T.colind() if every else [0]
+    others = [every[i] for i in np.flatnonzero(np.diff(own) == 0)]
+    tape = ca.Function("f", [ca.vec(symbols), ca.vertcat(*others)], [expression])
     kind = [FREE] * tape.sz_w()
+    linear = np.ones(expression.nnz(), bool)
     for k in range(tape.n_instructions()):
         operation, places = tape.instruction_id(k), tape.instruction_input(k)
         if operation == ca.OP_OUTPUT:
-            if kind[places[0]] == OTHER:
-                return False
+            linear[tape.instruction_output(k)[1]] = kind[places[0]] != OTHER
         elif operation == ca.OP_INPUT:
             kind[tape.instruction_output(k)[0]] = LINEAR if places[0] == 0 else FREE
         else:
             kind[tape.instruction_output(k)[0]] = _kind(operation, [kind[i] for i in places])
-    return True
+    return linear
 
 
 def _kind(operation: int, arguments: list[int]) -> int:

@@ -281,6 +281,21 @@ class Outputs(Shared, Mapping[str, ModelFunction]):
         twin._functions, twin._packed = dict(self._functions), self._packed
         return twin
 
+    def substituted(self, graph: Graph, old: ca.SX, new: ca.SX) -> Outputs:
+        """These outputs for a graph in which the symbols `old` are expressions."""
+        if not self:
+            return self
+        twin = self.bound(graph)
+        if isinstance(self._given, LazyOutputs):
+            twin._functions = {}  # they are traced with the graph's own expressions
+            return twin
+        functions = {name: self[name] for name in self._given}
+        twin._packed = None
+        twin._functions = {
+            name: replace(f, sx=ca.substitute(f.sx, old, new)) if f.traced else f for name, f in functions.items()
+        }
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
         """Expressions as a function of the graph's symbols, whatever these are at the other end."""
         state = {"given": self._given, "model": self._model, "functions": {}, "packed": None}

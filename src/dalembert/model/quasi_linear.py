@@ -9,7 +9,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.locks import forks_wait
-from dalembert.model.base import Model
+from dalembert.model.base import occurrences
+from dalembert.model.dae import DAE
 from dalembert.model.functions import ModelFunction, describe
 from dalembert.model.travel import carried
 
@@ -27,7 +28,7 @@ class Diagonal:
         return Diagonal, (carried(self.__wrapped__, "leading"),)
 
 
-class QuasiLinearDAE(Model):
+class QuasiLinearDAE(DAE):
     """E(x,t) x' = k(x,t) with optional constraints 0 = h(x,t), square or overdetermined.
 
     Parameters
@@ -58,8 +59,7 @@ class QuasiLinearDAE(Model):
     QuasiLinearDAE('model': 3 unknowns, 3 equations)
     """
 
-    state_kinds = readable_kinds = start_kinds = ("x",)
-    residual_levels = ("constraints",)
+    readable_kinds = start_kinds = ("x",)
     own_formulation = "quasi-linear"
 
     @forks_wait
@@ -109,13 +109,14 @@ class QuasiLinearDAE(Model):
         graph = self.graph
         constraints, rhs, leading = (graph.functions.get(role) for role in ("constraints", "rhs", "leading"))
         if constraints is not None and constraints.traced:
-            for i in range(constraints.shape[0]):
-                if not ca.depends_on(constraints.sx[i], graph.symbol["x"]):
-                    faults.append(f"constraint {i + 1} depends on no unknown; it can never be enforced")
+            contain, _ = occurrences(constraints.sx, graph.symbol["x"])
+            for i in np.flatnonzero(~contain):
+                faults.append(f"constraint {i + 1} depends on no unknown; it can never be enforced")
         if rhs is not None and rhs.traced and leading is not None and leading.traced:
-            for i in range(rhs.shape[0]):
-                if not leading.sx[i, :].nnz() and not ca.depends_on(rhs.sx[i], graph.symbol["x"]):
-                    faults.append(f"equation {i + 1} contains neither a derivative nor an unknown")
+            contain, _ = occurrences(rhs.sx, graph.symbol["x"])
+            has_derivative = np.diff(leading.sx.sparsity().T.colind()) > 0
+            for i in np.flatnonzero(~contain & ~has_derivative):
+                faults.append(f"equation {i + 1} contains neither a derivative nor an unknown")
 
     def _set_leading(self, given: Any, faults: list[str]) -> None:
         graph = self.graph

@@ -115,6 +115,13 @@ VOCABULARY: dict[str, Kind] = {
             symbol="eta", noun="multiplier", role=Role.MULTIPLIER, visible=False, reserved=False, of="lam",
             component="eta of {}", equation="holonomic constraint '{}'", level="position",
         ),
+        # derivatives in hidden constraints of a DAE that no equation gives by a safe division
+        Kind(symbol="y", noun="derivative", role=Role.AUXILIARY, visible=False, reserved=False),
+        # multipliers by which a DAE satisfies the constraints that it hides, as η
+        Kind(
+            symbol="kappa", noun="multiplier", role=Role.MULTIPLIER, visible=False, reserved=False,
+            component="kappa of {}",
+        ),
     )
 }  # fmt: skip
 

@@ -51,6 +51,20 @@ from .contact import (
     sliding_box,
     woodpecker,
 )
+from .dae import (
+    NaiveProblem,
+    batch_reactor,
+    bridge_rectifier,
+    car_axis_written_out,
+    current_transformer,
+    elastic_robot,
+    integrator_chain,
+    miller_integrator,
+    naive,
+    pendulum_written_out,
+    rc_ladder,
+    transistor_amplifier,
+)
 from .fekete import fekete
 from .four_bar_chain import four_bar_chain, four_bar_singular_times
 from .four_bar_linkage import four_bar_linkage
@@ -67,7 +81,6 @@ from .railway_carriage import railway_carriage
 from .rocking_block import ROCKING_BLOCK_FLAT, rocking_block
 from .slider_crank import slider_crank
 from .spheres import spheres_in_box
-from .transistor_amplifier import transistor_amplifier
 from .truck import truck
 from .truck11 import truck11
 
@@ -78,6 +91,7 @@ __all__ = [
     "BodiesProblem",
     "ImpactProblem",
     "KnownImpact",
+    "NaiveProblem",
     "Problem",
     "Reference",
     "andrews",
@@ -87,14 +101,17 @@ __all__ = [
     "ball_over_corner",
     "ball_over_edge",
     "ball_stack",
+    "batch_reactor",
     "billiard",
     "bouncing_ball",
     "bouncing_balls",
     "bricard",
     "bricard_from_bodies",
     "bricard_point",
+    "bridge_rectifier",
     "cable_drum",
     "car_axis",
+    "car_axis_written_out",
     "catalogue",
     "catalogue_contact",
     "catalogue_large",
@@ -103,6 +120,8 @@ __all__ = [
     "catalogue_singular",
     "chain_of_bodies",
     "chain_system",
+    "current_transformer",
+    "elastic_robot",
     "falling_block",
     "fekete",
     "four_bar_chain",
@@ -113,15 +132,20 @@ __all__ = [
     "heavy_top",
     "iftomm_pendulum",
     "insulator_chain",
+    "integrator_chain",
+    "miller_integrator",
     "motor_pendulum",
     "moving_chain",
+    "naive",
     "newtons_cradle",
     "painleve_rod",
     "passenger_car",
     "pendulum",
     "pendulum_chain",
     "pendulum_from_bodies",
+    "pendulum_written_out",
     "railway_carriage",
+    "rc_ladder",
     "rimless_wheel",
     "rocking_block",
     "rolling_disc",
@@ -161,7 +185,18 @@ _PROBLEMS: tuple[Callable[..., Problem], ...] = (
 
 _LARGE: tuple[Callable[..., Problem], ...] = (insulator_chain, moving_chain, fekete, railway_carriage)
 
-_QUASI_LINEAR: tuple[Callable[..., Problem], ...] = (transistor_amplifier,)
+_QUASI_LINEAR: tuple[Callable[..., Problem], ...] = (
+    transistor_amplifier,
+    miller_integrator,
+    bridge_rectifier,
+    current_transformer,
+    batch_reactor,
+    elastic_robot,
+    integrator_chain,
+    rc_ladder,
+    pendulum_written_out,
+    car_axis_written_out,
+)
 
 _SINGULAR: tuple[Callable[..., Problem], ...] = (four_bar_chain, bricard)
 

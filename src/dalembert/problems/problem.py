@@ -40,7 +40,7 @@ class Reference(_Frozen):
     w: np.ndarray | None = None
     s: np.ndarray | None = None
     mu: np.ndarray | None = None
-    x: np.ndarray | None = None  # of a QuasiLinearDAE, all there is
+    x: np.ndarray | None = None  # of a QuasiLinearDAE, all there is; NaN: not known
 
     def __post_init__(self) -> None:
         for name in VISIBLE:
@@ -106,10 +106,13 @@ class Problem(_Frozen):
                 f" t = {reference.t:.17g}: simulate to problem.t_end"
             )
         known = {kind: ref for kind in ("p", "v", "x") if (ref := getattr(reference, kind)) is not None}
-        return max(
-            float(np.max(np.abs(getattr(solution, kind)[-1] - ref) / (1.0 + np.abs(ref))))
-            for kind, ref in known.items()
-        )
+        return max(float(np.nanmax(_distance(getattr(solution, kind)[-1], ref))) for kind, ref in known.items())
+
+
+def _distance(value: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """|y - ref| / (1 + |ref|); NaN where the reference is, infinite where only the value is NaN."""
+    distance = np.abs(value - reference) / (1.0 + np.abs(reference))
+    return np.where(np.isnan(distance) & ~np.isnan(reference), np.inf, distance)
 
 
 def known_values(rows: Iterable[tuple], source: str, accuracy: float) -> tuple[Reference, ...]:

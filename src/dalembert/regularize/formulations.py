@@ -231,11 +231,11 @@ def _quasi_linear(model: QuasiLinearDAE) -> System:
     x, x_dot = graph.symbol["x"], ca.SX.sym("x_dot", n)
     E, k = graph.value("leading"), graph.value("rhs")
     rows = [k - ca.mtimes(E, x_dot)]
-    names = [*numbered("equation", k.numel())]
+    names = [*model.equation_names[: k.numel()]]
     extra, extra_names = ca.SX(0, 1), ()
     if model.n_constraints:
         h = graph.value("constraints")
-        constraint_names = numbered("constraint", h.numel())
+        constraint_names = model.equation_names[k.numel() :]
         if k.numel() + h.numel() == n:
             rows.append(h)
             names.extend(constraint_names)
@@ -273,7 +273,7 @@ def _implicit(model: ImplicitDAE) -> System:
         formulation="implicit",
         slices={"x": slice(0, n)},
         variables=tuple(graph.vectors["x"]),
-        equations=numbered("equation", n),
+        equations=model.equation_names,
         index=np.ones(n, int),
         x=x,
         x_dot=x_dot,

@@ -68,7 +68,7 @@ def judge_index(model: Model, method: str, trusted: int, t: float, x: np.ndarray
         raise IndexTooHigh(
             f"{explained(model, index, t)} No method takes index {index.value}: put derivatives of such equations in "
             "their place until the index is 1, or 2 for Radau5. For mechanical systems, "
-            "EquationsOfMotion(..., holonomic=...) does that"
+            f"EquationsOfMotion(..., holonomic=...) does that{_what_auto_does(model)}"
         )
     if index.value > trusted:
         warn_user(
@@ -79,14 +79,18 @@ def judge_index(model: Model, method: str, trusted: int, t: float, x: np.ndarray
     return index
 
 
+def _what_auto_does(model: Model) -> str:
+    """If nothing but the user's word keeps derivatives from being added."""
+    given = model.hidden == "given" and all(function.traced for function in model.graph.functions.values())
+    return "; and so does hidden='auto' for any DAE" if given else ""
+
+
 def explained(model: Model, index: Index, t: float) -> str:
     """Who is behind an index above 1."""
-    n = model.graph.functions["rhs"].shape[0] if model.own_formulation == "quasi-linear" else model.graph.size("x")
-    which = index.equation
-    equation = f"equation {which + 1}" if which < n else f"constraint {which - n + 1}"
+    unknown, equation = model.names("x")[index.unknown], model.equation_names[index.equation]
     return (
         f"The equations of model '{model.name}' have index {index.value} at t = {t:.9g}: "
-        f"'{model.names('x')[index.unknown]}' is determined only by derivatives of {equation}."
+        f"'{unknown}' is determined only by derivatives of {equation}."
     )
 
 

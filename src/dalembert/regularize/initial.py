@@ -8,9 +8,9 @@ are sparse (see `sparse_steps`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,10 @@ from dalembert.regularize.initial_invariants import correct_invariants
 from dalembert.regularize.judgement import OCCASION, relative_change, warn_of_change
 from dalembert.regularize.newton import nearest_solution
 from dalembert.regularize.start_problems import start_problems
-from dalembert.regularize.start_values import given_values
+from dalembert.regularize.start_values import given_values, names_to_fix
+
+if TYPE_CHECKING:
+    from dalembert.regularize.structure.hidden import Regularized
 
 MODES = ("correct", "check", "trust")
 #: start values of multipliers, which contacts have some of
@@ -65,6 +68,7 @@ def consistent_initial_values(
     *,
     mode: str = "correct",
     initial_conditions: Callable[[Any], Any] | None = None,
+    fixed: Sequence[str] = (),
     rtol: float = 1e-6,
     atol: float = 1e-8,
     **given: Any,
@@ -82,12 +86,16 @@ def consistent_initial_values(
         or take them as they are (multipliers and auxiliary variables that are not given are computed all the same).
     initial_conditions : callable, optional
         ``lambda s: [...]`` returns residuals that shall vanish beside all constraints, e.g. ``[s.x - 0.5]``. They
-        dominate the given values. Too few to determine everything: the given values are checked only.
+        dominate the given values. Too few to determine everything: the given values are checked only. Of a DAE they
+        may contain derivatives, ``s.x_dot``; if they are too few, given values change as little as possible.
+    fixed : sequence of str
+        Unknowns of a DAE whose start values stay as given, bit for bit, while others are found: the given ones near
+        their values, others anywhere.
     p0, v0, r0, w0, s0, lam0, mu0, x0, dx0 : array or mapping of names to values
         Positions, and the unknowns x whose derivatives occur, are needed. What is not given of the others starts from
-        zero, be it a vector or a name in a mapping; it is a first guess for what is computed. A model may have start
-        values of its own (`Model.start`): they are taken for vectors that are not given, and for names that a mapping
-        leaves out.
+        zero, be it a vector or a name in a mapping; it is a first guess for what is computed. Unknowns that hidden
+        constraints, conditions or fixed values determine may be left out. A model may have start values of its own
+        (`Model.start`): they are taken for vectors that are not given, and for names that a mapping leaves out.
 
     Examples
     --------
@@ -96,10 +104,19 @@ def consistent_initial_values(
     >>> start = da.consistent_initial_values(model, p0=[0.6, -0.8], v0=[0.4, 0.3])
     >>> start.lam                                    # m (v² − g y) / (2 L²)
     array([4.049])
+
+    A heater of which the temperature is known, and not the power:
+
+    >>> heater = da.QuasiLinearDAE(
+    ...     x=["T", "loss", "power"], leading=[1, 0, 0],
+    ...     rhs=lambda s: [s.power - s.loss, s.loss - 2 * (s.T - 20), s.power - 10 * (30 - s.T)])
+    >>> da.consistent_initial_values(heater, x0={"power": 50.0}, fixed=["power"]).x
+    array([25., 10., 50.])
     """
     if not isinstance(model, Model):
         raise OptionError(f"start values need a model, not {shown(model)}")
-    given, more = with_start(model, given), dict(initial_conditions=initial_conditions, rtol=rtol, atol=atol)
+    given = with_start(model, given)
+    more = dict(initial_conditions=initial_conditions, fixed=fixed, rtol=rtol, atol=atol)
     if not model.has_contacts:
         return completed_values(model, t0, given, mode=mode, **more)
     own = restricted(model, model.bilateral)
@@ -114,18 +131,36 @@ def completed_values(
     *,
     mode: str = "correct",
     initial_conditions: Callable[[Any], Any] | None = None,
+    fixed: Sequence[str] = (),
     rtol: float = 1e-6,
     atol: float = 1e-8,
 ) -> InitialValues:
     """`consistent_initial_values` of the given values alone: restarts have nothing to do with a model's own start."""
     if not isinstance(mode, str) or mode not in MODES:
         raise OptionError(f"initial_values must be one of {', '.join(MODES)}, not {shown(mode)}")
-    start, known = given_values(model, given)
+    fixed = names_to_fix(model, fixed)
+    if model.hidden == "auto":
+        from dalembert.regularize.structure.aliases import reduction_of
+        from dalembert.regularize.structure.reduced_start import start_by_kept
+
+        reduction = reduction_of(model)
+        if reduction is not None:
+            more = dict(initial_conditions=initial_conditions, mode=mode, rtol=rtol, atol=atol)
+            return start_by_kept(model, reduction, _finite("t0", t0), given, fixed, **more)
+    form = form_of_start(model, fixed, initial_conditions)
+    start, known = given_values(model, given, incomplete=form is not None, fixed=fixed)
     t0, rtol, atol = _finite("t0", t0), _finite("rtol", rtol), _finite("atol", atol)
     if rtol < 0 or atol < 0 or rtol + atol == 0:
         raise OptionError(f"rtol={rtol} and atol={atol} must be positive")
     try:
         with quiet_arithmetic():  # what is not finite is looked for, and named
+            if form is not None:
+                from dalembert.regularize.structure.start import regularized_start
+
+                return regularized_start(
+                    model, form, t0, start, known, fixed=fixed, initial_conditions=initial_conditions, mode=mode,
+                    rtol=rtol, atol=atol,
+                )  # fmt: skip
             return _complete(model, t0, start, known, mode, initial_conditions, rtol, atol)
     except np.linalg.LinAlgError as error:
         raise InconsistentInitialValues(
@@ -135,6 +170,16 @@ def completed_values(
     except StepRefused as refusal:
         message = f"a model function cannot be evaluated at the start values, t = {t0:.9g}: {words(refusal)}"
         raise FunctionFailed(message) from refusal
+
+
+def form_of_start(model: Model, fixed: Sequence[str], initial_conditions: Any) -> Regularized | None:
+    """The form of a DAE by which its start values are found, where that is needed."""
+    if model.mechanical:
+        return None
+    from dalembert.regularize.structure.start import form_for_start
+
+    wanted = {"fixed=": bool(fixed), "initial_conditions=": initial_conditions is not None}
+    return form_for_start(model, " and ".join(name for name, there in wanted.items() if there))
 
 
 def _finite(name: str, value: Any) -> float:
@@ -158,8 +203,6 @@ def _complete(
     atol: float,
 ) -> InitialValues:
     if initial_conditions is not None:
-        if not model.mechanical:
-            raise OptionError("initial_conditions are for EquationsOfMotion; give x0 for other models")
         from dalembert.regularize.conditions import solve_conditions
 
         found = solve_conditions(model, t0, start, initial_conditions, rtol, atol)
@@ -249,8 +292,12 @@ class StartOfMotion:
             residual, J = self.problems.velocity(self.t, {**self.values, "v": v}, self.theta)
             return residual.ravel(), J
 
+        def trial(v: np.ndarray, move: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+            near = {kind: move(self.values[kind]) for kind in ("s", "p")}
+            return self.problems.velocity(self.t, {**self.values, **near, "v": move(v)}, self.theta)[0].ravel()
+
         start = self.values["v"]
-        v = nearest_solution(function, start, self.equations["velocity"], "the velocities v", self.t)
+        v = nearest_solution(function, start, self.equations["velocity"], "the velocities v", self.t, trial)
         if v is start:
             return 0.0
         self.values["v"] = v.copy()

@@ -22,10 +22,10 @@ from dalembert.regularize.newton import (
     left_null_space,
     null_space_names,
     products,
-    rounding_seen,
     silent_rows,
     without,
 )
+from dalembert.regularize.rounding import rounding_seen
 from dalembert.regularize.start_problems import start_problems
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from dalembert.regularize.newton import (
     holds,
     left_null_space,
     minimum_norm_step,
-    rounding_seen,
 )
+from dalembert.regularize.rounding import rounding_seen
 
 if TYPE_CHECKING:
     from dalembert.model.graph import Graph

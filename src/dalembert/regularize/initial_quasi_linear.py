@@ -52,7 +52,7 @@ def quasi_linear_start(
             if np.array_equal(E, last):
                 break
             N, kernel = null_space(E)
-    x_dot, index = _rates(function, t, x, theta, N, kernel)
+    x_dot, index = _rates(model, function, t, x, theta, N, kernel)
     if varies:
         index = None  # E x' has derivatives by x, too
     if mode != "trust" and index is None:
@@ -69,7 +69,13 @@ def leading_varies(model: QuasiLinearDAE) -> bool:
 
 
 def _rates(
-    function: PointFunction, t: float, x: np.ndarray, theta: np.ndarray, N: np.ndarray, kernel: Directions
+    model: QuasiLinearDAE,
+    function: PointFunction,
+    t: float,
+    x: np.ndarray,
+    theta: np.ndarray,
+    N: np.ndarray,
+    kernel: Directions,
 ) -> tuple[np.ndarray, int | None]:
     """x' from E x' = k and the derivatives of the equations without x', N; the index of constant E if it is 0 or 1."""
     E, k, k_x, _, h_x, k_t, h_t = function(t, {"x": x}, theta)
@@ -78,7 +84,7 @@ def _rates(
     b = np.concatenate([k, -N.T @ k_t, -h_t])
     if not (np.isfinite(A).all() and np.isfinite(b).all()):
         bad = int(np.argmax(~np.isfinite(k))) if not np.isfinite(k).all() else None
-        name = f"equation {bad + 1}" if bad is not None else "a derivative of the equations"
+        name = model.equation_names[bad] if bad is not None else "a derivative of the equations"
         raise InconsistentInitialValues(f"{name} is not finite at the start values, t = {t:.9g}; check the model there")
     # rows are equilibrated: equations have different units
     A, scale = equilibrated(A)

@@ -2,7 +2,8 @@
 
 Convergence is judged by residuals, equation by equation, and never by the absolute size of a step, so that units do not
 matter: an equation holds when its residual is what rounding makes of the terms J z that it is the sum of, or when it is
-seen to be nothing but rounding (`rounding_seen`). Matrices are dense or, in large models, SciPy-sparse; what is done
+seen to be nothing but rounding (`rounding`). Equations that depend on each other contradict each other by rounding,
+also by that of the numbers in which they are stated. Matrices are dense or, in large models, SciPy-sparse; what is done
 differently with those is in `sparse_steps`.
 """
 
@@ -26,10 +27,10 @@ RANK = 1e-12
 SILENT = 32.0 * UNIT
 #: condition numbers, after scaling, from which a square matrix counts as singular
 LARGEST_CONDITION = 1e13
-#: parts of a displacement in which `rounding_seen` looks for a response
-PARTS = tuple(2.0**-k for k in range(6, 51, 6))
-#: combinations of equations with which it looks
-SIGNS = 4
+#: equations may depend on each other where a step leaves more than this part of the residuals by its own linear model
+CONTRADICTED = 0.1
+#: or where singular values are below this fraction of the largest
+DOUBTFUL = UNIT**0.5
 #: sweeps over rows and columns when a matrix is scaled; each takes the root of what is left
 SCALINGS = 5
 
@@ -37,14 +38,31 @@ SCALINGS = 5
 Matrix = Any
 #: z -> residual, Jacobian
 Function = Callable[[np.ndarray], tuple[np.ndarray, Matrix]]
+#: A with equilibrated rows, b -> x with A x = b, or nearest to it, and whether rows may depend on each other
+Step = Callable[[Matrix, np.ndarray], tuple[np.ndarray, bool]]
+#: z, how to move numbers by rounding -> residual
+Trial = Callable[[np.ndarray, Callable[[np.ndarray], np.ndarray]], np.ndarray]
 
 
-def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], what: str, t: float) -> np.ndarray:
+def nearest_solution(
+    function: Function,
+    z: np.ndarray,
+    names: Sequence[str],
+    what: str,
+    t: float,
+    trial: Trial | None = None,
+    smallest: Step | None = None,
+) -> np.ndarray:
     """Solve residual(z) = 0, usually with fewer equations than unknowns, by the smallest corrections.
 
     Steps are damped when the residual grows. `names` name the equations, `what` the unknowns, for the error that is
-    raised when no solution is found. Values that satisfy the equations already are returned as they are.
+    raised when no solution is found. Values that satisfy the equations already are returned as they are. Where
+    equations hold numbers besides z that are known up to rounding, `trial(z, move)` is the residual with all of them
+    moved. `smallest` gives the corrections of linear equations; by default those of minimum norm.
     """
+    from dalembert.regularize.rounding import moved, rounding_seen, shaken
+
+    smallest = judged_step if smallest is None else smallest
     residual, J = function(z)
     # where J loses rank in the solution (x² = 0), steps only halve the distance: rounding is never reached
     nothing = UNIT**2 * np.abs(residual)
@@ -64,14 +82,21 @@ def nearest_solution(function: Function, z: np.ndarray, names: Sequence[str], wh
                 break
             J = without(J, silent)
         A, scale = equilibrated(J)
-        step = minimum_norm_step(A, -np.where(silent, 0.0, residual) / scale)
+        loud = np.where(silent, 0.0, residual)
+        step, doubtful = smallest(A, -loud / scale)
+        if doubtful:
+            rounding = shaken(trial or moved(function), z, residual)
+            open_rows &= ~(np.abs(residual) <= ROUNDINGS * rounding)
+            if not open_rows.any():
+                return z
+            # a row whose entries are small differences may say least of all, however large it is made
+            larger = np.maximum(1.0, rounding / (UNIT * scale * (np.abs(z).max(initial=0) or 1.0)))
+            A, scale = divided(A, larger), scale * larger
+            step, _ = smallest(A, -loud / scale)
         damped = _damped_step(function, z, step, residual, scale, ~silent)
         if damped is None:
             # some equations may be as exact as they can be, while others are not
             open_rows &= ~rounding_seen(function, z, residual, J)
-            if open_rows.any():  # rounding of their entries makes dependent ones contradict each other
-                rounding = ROUNDINGS * UNIT * scale * np.abs(z).max(initial=0)
-                open_rows &= ~(_dependent(A) & (np.abs(residual) <= rounding))
             if not open_rows.any():
                 return z
             damped = _damped_step(function, z, step, residual, scale, open_rows)
@@ -101,17 +126,6 @@ def holds(residual: np.ndarray, J: Matrix, z: np.ndarray, roundings: float = ROU
     return np.abs(residual) <= unit * products(J, np.abs(z) + unit * np.abs(z).max(initial=0))
 
 
-def _dependent(A: Matrix) -> np.ndarray:
-    """Mask of the rows of an equilibrated matrix that are not zero, if some of these depend on others; sparse ones are
-    not looked at."""
-    rows = row_sizes(A) > 0
-    if isinstance(A, np.ndarray) and rows.any():
-        B = A[rows]
-        if np.linalg.matrix_rank(B, tol=RANK * np.linalg.norm(B, 2)) < len(B):
-            return rows
-    return np.zeros(A.shape[0], bool)
-
-
 def silent_rows(J: Matrix) -> np.ndarray:
     """Mask of the rows that are nothing but rounding beside others."""
     size = row_sizes(J)
@@ -135,31 +149,13 @@ def without(J: Matrix, rows: np.ndarray) -> Matrix:
     return without(J, rows)
 
 
-def rounding_seen(function: Function, z: np.ndarray, residual: np.ndarray, J: Matrix) -> np.ndarray:
-    """Which residuals are rounding errors, though |J| |z| does not tell (constants and inner terms are not seen there).
+def divided(J: Matrix, rows: np.ndarray) -> Matrix:
+    """J with its rows divided by these numbers."""
+    if isinstance(J, np.ndarray):
+        return J / rows[:, None]
+    from dalembert.regularize.sparse_steps import divided
 
-    Parts of a displacement that ought to change a residual by its own size have to show in proportion: half of them at
-    least, for one size of the parts that is short enough for the equation to be straight and long enough to be noticed.
-    Where no part does, the displacement is swallowed by rounding, or what it changes is rounding.
-    """
-    A, scale = equilibrated(J)
-    squares = row_squares(A)
-    share = residual / scale / np.where(squares > 0, squares, 1.0)
-    seen = np.zeros(len(residual), bool)
-    for signs in _signs(len(share)):  # opposite equations cancel in some of them
-        direction = A.T @ (signs * share)
-        expected = J @ direction
-        rough = np.abs(expected) >= 0.25 * np.abs(residual)
-        for part in PARTS:
-            changed = function(z + part * direction)[0] - residual
-            rough &= ~(np.abs(changed - part * expected) < 0.5 * part * np.abs(expected))
-        seen |= rough
-    return seen
-
-
-def _signs(n: int) -> np.ndarray:
-    """Several rows: ones, and others by chance."""
-    return np.vstack([np.ones(n), np.random.default_rng(n).choice([-1.0, 1.0], (SIGNS - 1, n))])
+    return divided(J, rows)
 
 
 def entries(J: Matrix) -> np.ndarray:
@@ -174,6 +170,10 @@ def products(J: Matrix, z: np.ndarray) -> np.ndarray:
     return abs(J) @ np.abs(z)
 
 
+def _times(A: Matrix, x: np.ndarray) -> np.ndarray:
+    return (A * x).sum(axis=1) if isinstance(A, np.ndarray) else A @ x
+
+
 def row_squares(A: Matrix) -> np.ndarray:
     """Squared lengths of the rows."""
     if isinstance(A, np.ndarray):
@@ -183,11 +183,25 @@ def row_squares(A: Matrix) -> np.ndarray:
 
 def minimum_norm_step(A: Matrix, b: np.ndarray) -> np.ndarray:
     """The smallest x with A x = b, or the nearest to it; rows of A are equilibrated."""
-    if isinstance(A, np.ndarray):
-        return np.linalg.lstsq(A, b, rcond=RANK)[0]
-    from dalembert.regularize.sparse_steps import minimum_norm
+    return judged_step(A, b)[0]
 
-    return minimum_norm(A, b)
+
+def judged_step(A: Matrix, b: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The same, and whether rows of A that are not zero may depend on each other."""
+    if isinstance(A, np.ndarray):
+        x, _, _, singular = np.linalg.lstsq(A, b, rcond=RANK)
+        rows = int((row_sizes(A) > 0).sum())
+        doubtful = rows > A.shape[1] or bool((singular[:rows] <= DOUBTFUL * singular.max(initial=0)).any())
+    else:
+        from dalembert.regularize.sparse_steps import minimum_norm
+
+        x, doubtful = minimum_norm(A, b), False
+    return x, doubtful or contradicted(A, x, b)
+
+
+def contradicted(A: Matrix, x: np.ndarray, b: np.ndarray) -> bool:
+    """Whether much of b is left."""
+    return bool(np.linalg.norm(_times(A, x) - b) > CONTRADICTED * np.linalg.norm(b))
 
 
 def _damped_step(

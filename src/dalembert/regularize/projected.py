@@ -49,6 +49,7 @@ class ConstraintBlock:
     own: np.ndarray  # for each unknown the row of its own differential equation, or −1
     splits: bool  # leaves directions free; otherwise it determines its unknowns, and redundancy their smallest values
     directs: bool = False  # free multipliers are integrated along its rows
+    definite: bool = True  # the leading matrix of its unknowns' own equations is symmetric and positive definite
     level: str = ""  # for messages: constraints are redundant on …
 
 
@@ -70,6 +71,10 @@ class Blocks:
     P: np.ndarray  # p alone
     multipliers: np.ndarray  # λ and μ
     partitioned: bool  # p' = v, holonomic constraints alone, and neither w nor multipliers in forces and dynamics
+    #: whether the three blocks are the same constraints on three levels, so that redundant ones are redundant on each
+    same_on_all_levels = True
+    #: whether every unknown with a derivative has an equation of its own, so that sparse matrices can be bordered
+    bordered = True
     selector: str = ""  # "image" where no differential equation belongs to an unknown; otherwise as the options say
 
     @computed

@@ -52,7 +52,12 @@ def equilibrated(J: csc_matrix) -> tuple[csc_matrix, np.ndarray]:
     """J with rows divided by their largest entries, and these."""
     scale = abs(J).max(axis=1).toarray().ravel()
     scale[scale == 0] = 1
-    return csc_matrix(diags(1 / scale) @ J), scale
+    return divided(J, scale), scale
+
+
+def divided(J: csc_matrix, rows: np.ndarray) -> csc_matrix:
+    """J with its rows divided by these numbers."""
+    return csc_matrix(diags(1 / rows) @ J)
 
 
 def without(J: csc_matrix, rows: np.ndarray) -> csc_matrix:
@@ -120,10 +125,15 @@ def _condition(A: csc_matrix, factors: SuperLU) -> float:
 
 def left_null_weights(A: csc_matrix) -> np.ndarray:
     """Moduli of a vector that lies mostly in the left null space of A."""
+    return np.abs(left_null_vector(A))
+
+
+def left_null_vector(A: csc_matrix) -> np.ndarray:
+    """A vector of length one that lies mostly in the left null space of A, or nearest to one."""
     m, n = A.shape
     factors = _regularized(A)
     y = np.random.default_rng(0).standard_normal(m)
     for _ in range(2):
         y = factors.solve(np.concatenate([np.zeros(n), y]))[n:]
         y /= max(np.linalg.norm(y), 1e-300)
-    return np.abs(y)
+    return y

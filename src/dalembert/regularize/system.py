@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -17,6 +18,9 @@ from dalembert.kept import Kept, Slot, computed
 from dalembert.model import Model
 from dalembert.model.chain import total_jacobian
 from dalembert.regularize.form import Form
+
+if TYPE_CHECKING:
+    from dalembert.regularize.initial import InitialValues
 
 STACKED: Slot[System] = Slot("stacked system", most=1)
 EXPLICIT: Slot[System] = Slot("explicit system", most=1)
@@ -53,8 +57,18 @@ class System(Form):
     leading: ca.SX  # E = −∂F/∂x'
     constraints: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     constraint_names: tuple[str, ...] = ()
+    derivative_of: np.ndarray | None = (
+        None  # of which unknowns x the unknowns y are derivatives, if that is all they are
+    )
     kept: Kept = field(init=False, repr=False)
     blocks = None  # of a `ProjectedSystem`: its block structure
+
+    def start(self, initial: InitialValues) -> tuple[np.ndarray, np.ndarray]:
+        """x and x' from consistent values of the model."""
+        x, x_dot = super().start(initial)
+        if self.derivative_of is not None and "y" not in initial.values:
+            x[self.slices["y"]] = initial.values["x_dot"][self.derivative_of]
+        return x, x_dot
 
     @computed
     def settles_multipliers(self) -> bool:

@@ -18,6 +18,7 @@ from dalembert.model.start import with_start
 from dalembert.simulation.arguments import count, positive, switch, time_span, tolerances_for
 from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.hybrid import Transition
+from dalembert.simulation.layout import integrated, whole_form
 from dalembert.simulation.output import Output, Sampling
 from dalembert.simulation.preparing import preparing
 from dalembert.simulation.task import Task
@@ -40,6 +41,7 @@ def simulate(
     x0: Any = None,
     dx0: Any = None,
     initial_conditions: Callable[[Any], Any] | None = None,
+    fixed: Sequence[str] = (),
     method: Any = "auto",
     rtol: Any = 1e-6,
     atol: Any = 1e-8,
@@ -73,6 +75,8 @@ def simulate(
     initial_conditions : callable, optional
         ``lambda s: [...]``: residuals that shall vanish at the start beside all constraints; see
         `consistent_initial_values`.
+    fixed : sequence of str
+        Unknowns of a DAE whose start values stay as given, while others are found.
     method : str or options object
         ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``. "auto" is Radau5, and Hem5
         for trees of thousands of bodies in joint coordinates.
@@ -127,7 +131,7 @@ def simulate(
     if not isinstance(model, Model):
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
         raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")
-    options = resolve_method(method, model)
+    options = resolve_method(method, integrated(model))
     if model.mechanical and model.collisions is not None and not options.treats_contacts:
         raise OptionError(
             f"model '{model.name}' has collisions, whose pairs of bodies change all the time: {type(options).__name__} "
@@ -147,7 +151,7 @@ def simulate(
     profiled, traced = switch("profile", profile), switch("trace", trace)
     saving = None if checkpoint is None else Checkpoint(checkpoint)
     clock = [time.perf_counter()]
-    form = preparing(options.formulate, model)
+    form = preparing(whole_form, options, model)
     clock.append(time.perf_counter())
     if t1 < t0 and form.formulation == "baumgarte" and (model.names("lam") or model.names("mu")):
         raise OptionError(
@@ -162,7 +166,7 @@ def simulate(
         drive,
         Task(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
-            tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
+            fixed=fixed, tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
             events=users, own_events=len(users), sampling=sampling, dense_output=dense, trace=traced,
             bar=progress_bar(t0, t1) if shows else None, checkpoint=saving,
         ),

@@ -89,6 +89,10 @@ def tolerances_for(form: Form, rtol: Any, atol: Any) -> Tolerances:
     """One relative and one absolute tolerance for each unknown."""
     if isinstance(rtol, float) and isinstance(atol, float):
         return form.kept.get(TOLERANCES, (rtol, atol), lambda: _tolerance_arrays(form.variables, rtol, atol))
+    of_model = form.slices["x"].stop if "x" in form.slices else form.n
+    if of_model < form.n:  # what only the form has, derivatives and multipliers, is told nothing about
+        tolerances = _tolerance_arrays(form.variables[:of_model], rtol, atol)
+        return Tolerances(*(_extended(each, form.n) for each in (tolerances.rtol, tolerances.atol)))
     tolerances = _tolerance_arrays(form.variables, rtol, atol)
     own = [form.variables[i] for i in range(form.n)[form.slices.get("eta", slice(0, 0))]]
     if isinstance(atol, Mapping) and own and not set(own) & set(atol):
@@ -98,6 +102,13 @@ def tolerances_for(form: Form, rtol: Any, atol: Any) -> Tolerances:
         values.flags.writeable = False
         tolerances = replace(tolerances, atol=values)
     return tolerances
+
+
+def _extended(values: np.ndarray, n: int) -> np.ndarray:
+    """Further values in the middle of those that are there."""
+    out = np.concatenate([values, np.full(n - len(values), np.exp(np.mean(np.log(values))))])
+    out.flags.writeable = False
+    return out
 
 
 def _tolerance_arrays(variables: Sequence[str], rtol: Any, atol: Any) -> Tolerances:

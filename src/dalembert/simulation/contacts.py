@@ -35,6 +35,7 @@ def initial_values(task: Task, model: Model) -> InitialValues:
         rtol=rtol,
         atol=atol,
         initial_conditions=task.initial_conditions,
+        fixed=task.fixed,
     )
 
 

@@ -13,6 +13,7 @@ from dalembert.regularize.index import explained, judge_index, remedy
 from dalembert.simulation.contacts import WithContacts, closed_contacts, free_values, initial_values
 from dalembert.simulation.events import EventHandler
 from dalembert.simulation.hybrid import Actions
+from dalembert.simulation.layout import integrated, kept_values
 from dalembert.simulation.loop import Loop
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segments
@@ -41,9 +42,12 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
     if clock is not None:
         clock.append(time.perf_counter())
     index = None
-    if task.model.own_formulation is not None and initial.index is None:
-        method = type(task.options).__name__
-        index = judge_index(task.model, method, task.options.trusted_index, task.t0, initial.x, initial.x_dot)
+    from dalembert.regularize.structure.system import is_regularized  # takes a while to load, and few models need it
+
+    own = integrated(task.model)
+    if own.own_formulation is not None and initial.index is None and not is_regularized(own):
+        x, x_dot = kept_values(task.model, initial)
+        index = judge_index(own, type(task.options).__name__, task.options.trusted_index, task.t0, x, x_dot)
     segments, recorder = Segments(task, start), Recorder(task)
     recorder.contacts = contacts
     if clock is not None:
@@ -58,5 +62,5 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
         return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step)
     except (StepSizeTooSmall, TooManySteps, SingularMatrix) as error:
         if index is not None:  # the likeliest cause
-            error.args = (f"{error} {explained(task.model, index, task.t0)} {remedy(task.model)}", *error.args[1:])
+            error.args = (f"{error} {explained(own, index, task.t0)} {remedy(own)}", *error.args[1:])
         raise

@@ -213,11 +213,12 @@ class Loop:
         state, since_last = self.events.respond(stop, state)
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
+        own = segment.own_vectors(t, vectors, state.vectors, AFTER_ACTION)
         # constraints that are taken up change velocities: that is an impact
         if responder.impacts:
-            x, x_dot = segment.consistent(t, state.vectors, "correct")
+            x, x_dot = segment.consistent(t, own, "correct")
         else:
-            x, x_dot = segment.after_action(t, state.vectors, None if taken_up else AFTER_ACTION)
+            x, x_dot = segment.after_action(t, own, None if taken_up else AFTER_ACTION)
         self._jump(x)
         segment.stepper.x[:], segment.stepper.x_dot[:] = x, x_dot  # from where it goes on beyond a breakpoint
         if not stop.ends:

@@ -16,12 +16,14 @@ from dalembert.compile.events import event_port, reads, traced_events
 from dalembert.errors import SimulationError
 from dalembert.model import EquationsOfMotion, Model
 from dalembert.model.restricted import restricted
+from dalembert.model.vocabulary import VOCABULARY
 from dalembert.regularize import InitialValues
 from dalembert.regularize.form import Form
 from dalembert.regularize.half_explicit import MULTIPLIERS
 from dalembert.regularize.impulse import across_kink, after_impact
 from dalembert.regularize.judgement import OCCASION, warn_of_change
 from dalembert.simulation.hybrid import HybridState
+from dalembert.simulation.layout import reduction_of, tightened
 from dalembert.simulation.task import Task
 from dalembert.solvers.method import RunSpec, Stepper
 from dalembert.solvers.multipliers import multipliers_of
@@ -80,7 +82,8 @@ class Segment:
         model = self.model
         given: dict[str, Any] = {f"{kind}0": vectors[kind] for kind in model.settable_kinds if kind in vectors}
         # the last derivatives tell where to look for the next ones
-        given |= {f"{kind}0": self.stepper.x_dot.copy() for kind in model.given_rates}
+        rates, slices = self.stepper.x_dot, self.form.slices
+        given |= {f"{kind}0": rates[slices[VOCABULARY[kind].of]].copy() for kind in model.given_rates}
         token = OCCASION.set(occasion)
         try:
             found = start_values(self.restarted, t, given, mode=mode)
@@ -109,6 +112,12 @@ class Segment:
             warn_of_change(self.model.names("v"), given, v, "the constraints on velocity level", t, occasion)
             vectors = {**vectors, "v": v}
         return self.consistent(t, vectors, "correct", occasion)
+
+    def own_vectors(
+        self, t: float, before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray], occasion: tuple[str, str]
+    ) -> Mapping[str, np.ndarray]:
+        """Vectors of the whole model, before and after an action, as this segment's model has those after it."""
+        return after
 
     def acceleration(self, x_dot: np.ndarray) -> np.ndarray | None:
         """v' in x'; None if there are no velocities."""
@@ -176,7 +185,12 @@ class Segments:
 
     def __init__(self, task: Task, start: HybridState | None = None):
         self.task, self.model = task, task.model
-        self._traced = traced_events(task.form.model, task.events, task.model.outputs)
+        self.reduction = reduction_of(task.model)
+        if self.reduction is None:
+            self._traced = traced_events(task.form.model, task.events, task.model.outputs)
+        else:
+            base = self.reduction.base
+            self._traced = traced_events(base, task.events, base.outputs)
         self._samples = max((event.check_points for event in task.events), default=1)
         self._known: dict[frozenset[str] | None, Segment] = {}
         self.current = self.of(None if start is None else start.active)
@@ -204,6 +218,11 @@ class Segments:
         task = self.task
         model, form, tolerances = task.model, task.form, task.tolerances
         places = None
+        if self.reduction is not None:
+            model = self.reduction.of(model)
+            form = task.options.formulate(model)
+            places = form.places_in(task.form)
+            tolerances = tightened(tolerances, places, self.reduction, task.form.slices["x"])
         if active is not None:
             if not model.mechanical:
                 raise SimulationError("constraints can be released in EquationsOfMotion only")
@@ -224,6 +243,13 @@ class Segments:
             samples=self._samples,
             trace=task.trace,
         )
+        if self.reduction is not None:
+            from dalembert.simulation.reduced_segment import ReducedSegment  # which derives from the class above
+
+            return ReducedSegment(
+                model, form, task.options.stepper(form, spec), port, active, places,
+                reduction=self.reduction, all_x=task.form.slices["x"],
+            )  # fmt: skip
         unforced = task.options.treats_contacts and model.mechanical and bool(model.contacts)
         return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced=unforced)
 

@@ -25,6 +25,7 @@ class Task:
     t1: float
     given: Mapping[str, Any]  # start values
     initial_conditions: Callable[[Any], Any] | None
+    fixed: Sequence[str]  # unknowns whose start values stay
     tolerances: Tolerances
     first_step: float | None
     max_step: float

@@ -12,6 +12,9 @@ from dalembert.model import Model
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize import hidden_constraints
+from dalembert.regularize.structure.forms import picked
+from dalembert.regularize.structure.hidden import regularized
+from dalembert.regularize.structure.system import is_regularized
 
 #: numbers held at once while mass matrices are evaluated
 CHUNK = 2_000_000
@@ -30,6 +33,8 @@ def constraint_residual(model: Model, level: str, t: np.ndarray, values: Values,
     if level == "constraints":
         rows = model.graph.value("constraints") if model.n_constraints else ca.SX(0, 1)
         return _evaluate(model, rows, t, values, theta)
+    if level == "hidden":
+        return _evaluate(model, _of_all_levels(model), t, values, theta)
     hidden = hidden_constraints(model)
     if level == "acceleration":
         values = {**values, "a": accelerations(model, t, values, theta).T}
@@ -40,6 +45,18 @@ def constraint_residual(model: Model, level: str, t: np.ndarray, values: Values,
         "invariant": lambda: model.graph.value("invariant") if "invariant" in model.graph.functions else ca.SX(0, 1),
     }[level]()
     return _evaluate(model, rows, t, values, theta)
+
+
+def _of_all_levels(model: Model) -> ca.SX:
+    """All constraints of a DAE in its own unknowns; none if its functions run as Python code."""
+    if not is_regularized(model):
+        return model.graph.value("constraints") if model.n_constraints else ca.SX(0, 1)
+    form = regularized(model)
+    rows = ca.vertcat(*(level.rows for level in form.levels))
+    if not form.y.numel():
+        return rows
+    without = [i for i in range(rows.numel()) if not ca.depends_on(rows[i], form.y)]
+    return picked(rows, without)
 
 
 def accelerations(model: Model, t: np.ndarray, values: Values, theta: np.ndarray) -> np.ndarray:

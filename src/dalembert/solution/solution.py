@@ -224,8 +224,9 @@ class Solution(StateView):
         ----------
         level : {"position", "velocity", "acceleration", "invariant"}
             (c, g), (g^I, h), (g^II, h^I) or e. The acceleration in g^II follows from the equations of motion with the
-            multipliers of the result. A `QuasiLinearDAE` has the one level "constraints". Those of constraints are
-            zero while these are not in force.
+            multipliers of the result. Those of constraints are zero while these are not in force. A DAE has the levels
+            "constraints", those that were written as such, and "hidden": all that its unknowns satisfy, those that its
+            equations hide among them.
 
         Returns
         -------

@@ -122,9 +122,10 @@ class StateView:
     @property
     def x(self) -> np.ndarray:
         """The whole state, or of a mechanical model all that was kept of it."""
-        if "x" in self._slices:
-            self._must_be_whole("x")
-        return self._values(True)
+        if "x" not in self._slices:
+            return self._values(True)
+        self._must_be_whole("x")
+        return self._values(True)[..., self._slices["x"]]  # without what only its formulation has
 
     @property
     def p(self) -> np.ndarray:

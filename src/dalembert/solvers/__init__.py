@@ -19,6 +19,7 @@ from dalembert.solvers.mexx import Mexx
 from dalembert.solvers.moreau_jean import MoreauJean
 from dalembert.solvers.odassl import Odassl
 from dalembert.solvers.phem56 import Phem56
+from dalembert.solvers.qualidaes import Qualidaes
 from dalembert.solvers.radau5 import Radau5
 from dalembert.solvers.rkf45 import Rkf45
 
@@ -32,6 +33,7 @@ METHODS: dict[str, type[MethodOptions]] = {
     "moreaujean": MoreauJean,
     "odassl": Odassl,
     "phem56": Phem56,
+    "qualidaes": Qualidaes,
     "radau5": Radau5,
     "rkf45": Rkf45,
 }
@@ -43,11 +45,21 @@ def _defaults(name: str) -> MethodOptions:
     return METHODS[name]()
 
 
+def _suitable(model: Model | None) -> str:
+    from dalembert.regularize.structure.system import is_regularized
+
+    if model is None:
+        return "radau5"
+    if is_regularized(model):
+        return "qualidaes"
+    return "hem5" if lacks_derivatives(model.graph) else "radau5"
+
+
 def resolve_method(method: Any, model: Model | None = None) -> MethodOptions:
     """An options object from a name, a class or an options object.
 
-    "auto" is the method that suits most problems; for models of so many bodies that nobody can have their Jacobians
-    one that needs none.
+    "auto" is the method that suits most problems; for DAEs with hidden constraints the one that keeps them, for models
+    of so many bodies that nobody can have their Jacobians one that needs none.
     """
     if isinstance(method, MethodOptions):
         return method
@@ -57,7 +69,7 @@ def resolve_method(method: Any, model: Model | None = None) -> MethodOptions:
         method = str.__str__(method)
         name = method.lower()
         if name == "auto":
-            return _defaults("hem5" if model is not None and lacks_derivatives(model.graph) else "radau5")
+            return _defaults(_suitable(model))
         if name in METHODS:
             return _defaults(name)
         near = difflib.get_close_matches(name, METHODS, n=1)
@@ -67,6 +79,6 @@ def resolve_method(method: Any, model: Model | None = None) -> MethodOptions:
 
 
 __all__ = [
-    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "MoreauJean", "Odassl", "Phem56", "Radau5",
-    "Rkf45", "resolve_method",
+    "METHODS", "Dassl", "Geoms", "Hedop5", "Hem5", "MethodOptions", "Mexx", "MoreauJean", "Odassl", "Phem56",
+    "Qualidaes", "Radau5", "Rkf45", "resolve_method",
 ]  # fmt: skip

@@ -66,6 +66,10 @@ class Dassl(BdfOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
+        from dalembert.regularize.structure.system import is_regularized, stabilized
+
+        if is_regularized(model):
+            return stabilized(model)
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)
         implicit = system.model.own_formulation == "implicit"
         if self.algebraic_errors == "excluded" and implicit and not model.graph.functions["residual"].traced:

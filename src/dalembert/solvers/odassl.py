@@ -53,6 +53,10 @@ class Odassl(BdfOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
+        from dalembert.regularize.structure.system import is_regularized, overdetermined
+
+        if is_regularized(model):
+            return overdetermined(model).stacked()
         if not model.linear_in_rates:
             raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Odassl cannot treat: take method=Dassl()")
         system = formulate(model, LEVELS[self.level])

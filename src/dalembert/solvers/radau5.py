@@ -71,6 +71,10 @@ class Radau5(RadauOptions):
 
     def formulate(self, model: Model) -> System:
         """The formulation this method integrates."""
+        from dalembert.regularize.structure.system import is_regularized, stabilized
+
+        if is_regularized(model):
+            return stabilized(model)
         if not model.linear_in_rates:
             raise ModelError(f"model '{model.name}' is an ImplicitDAE, which Radau5 cannot treat: take method=Dassl()")
         system = formulate(model, self.formulation, alpha=self.alpha, beta=self.beta)

@@ -60,12 +60,19 @@ def _corrector(quick: bool) -> Iterator[Section]:
     return sections(quick)
 
 
+def _qualidaes(quick: bool) -> Iterator[Section]:
+    from .reproduce_qualidaes import sections
+
+    return sections(quick)
+
+
 #: Reproductions by the name of the paper's method.
 REPRODUCTIONS: dict[str, Callable[[bool], Iterator[Section]]] = {
     "geoms": _geoms,
     "mexx": _mexx,
     "hem5": _hem5,
     "corrector": _corrector,
+    "qualidaes": _qualidaes,
 }
 
 

@@ -44,6 +44,7 @@ def test_pendulum():
     assert structure.d.tolist() == [2, 2, 1, 1, 0]
     assert structure.index == 3
     assert structure.degrees_of_freedom == 2
+    assert structure.differentiated == {1: ("equation 1", "equation 2"), 2: ("equation 5",)}
 
 
 @pytest.mark.parametrize("n", range(2, 9))
@@ -61,6 +62,49 @@ def test_ordinary_differential_equations():
     assert structure.index == 0
     assert structure.c.tolist() == [0, 0]
     assert structure.degrees_of_freedom == 2
+
+
+def test_index_and_structure_of_models():
+    model = pendulum()
+    assert model.index == 3
+    assert model.structure is analyse(model)
+    assert pendulum(hidden="given").index == 3
+
+
+def test_circuit_with_a_loop_of_capacitors():
+    """A capacitor on a voltage source: its current follows from the derivative of the voltage, index 2."""
+    model = da.ImplicitDAE(
+        x=["v1", "v2", "i_source", "i_C"],
+        residual=lambda s: [
+            s.v1 - np.sin(s.t),
+            s.C * s.v1_dot - s.i_C,
+            s.C * s.v2_dot + (s.v2 - s.v1) / s.R,
+            s.i_source + s.i_C + (s.v1 - s.v2) / s.R,
+        ],
+        parameters={"C": 1e-6, "R": 1e3},
+    )
+    structure = analyse(model)
+    assert structure.index == 2
+    assert structure.c.tolist() == [1, 0, 0, 0]
+    assert structure.degrees_of_freedom == 1
+
+
+def test_robot_with_a_prescribed_path_and_an_elastic_joint():
+    """From the path to the motor's torque there are four integrations: index 5."""
+    model = da.ImplicitDAE(
+        x=["arm", "arm_speed", "motor", "motor_speed", "torque"],
+        residual=lambda s: [
+            s.arm_dot - s.arm_speed,
+            s.arm_speed_dot - 10 * (s.motor - s.arm) + np.cos(s.arm),
+            s.motor_dot - s.motor_speed,
+            s.motor_speed_dot + 10 * (s.motor - s.arm) - s.torque,
+            s.arm - np.sin(s.t),
+        ],
+    )
+    structure = analyse(model)
+    assert structure.index == 5
+    assert structure.c.tolist() == [3, 2, 1, 0, 4]
+    assert structure.degrees_of_freedom == 0
 
 
 def test_both_kinds_of_models_agree():
@@ -117,6 +161,8 @@ def test_functions_in_python_are_named():
         model = da.QuasiLinearDAE(x=["a"], rhs=lambda s: [float(s.a)])
     with pytest.raises(da.ModelError, match="rhs= runs as Python code"):
         analyse(model)
+    assert model.structure is None
+    assert model.index is None
 
 
 def test_equations_of_motion_are_refused():

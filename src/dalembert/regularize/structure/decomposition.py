@@ -1,12 +1,21 @@
-"""The blocks of a system of equations: those that are solved together, in the order in which they can be solved."""
+"""The parts of a system of equations: which of them are too many or too few for their unknowns (Dulmage and Mendelsohn
+[1]_), which are solved together, and in which order.
+
+References
+----------
+.. [1] A.L. Dulmage, N.S. Mendelsohn, "Coverings of bipartite graphs", Canadian Journal of Mathematics 10, 1958.
+"""
 
 from __future__ import annotations
+
+import heapq
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from dalembert.regularize.structure.incidence import Incidence
+from dalembert.regularize.structure.matching import maximum_matching
 
 #: rows and columns of a block
 Block = tuple[np.ndarray, np.ndarray]
@@ -34,13 +43,42 @@ def triangular_blocks(sigma: Incidence, matched: np.ndarray) -> list[Block]:
     return [(groups[k], matched[groups[k]]) for k in order]
 
 
+def too_many(sigma: Incidence, most: int = 20) -> list[Block]:
+    """Sets of rows that have one column less than they are: of each row too much the smallest set that holds it.
+
+    They are what alternating paths reach from the rows that a maximum matching leaves out. At most `most` are given.
+
+    >>> sigma = Incidence.of([0, 1, 1, 2, 3, 3], [0, 0, 1, 1, 2, 3], [0] * 6, (4, 4))
+    >>> [(rows.tolist(), columns.tolist()) for rows, columns in too_many(sigma)]
+    [([0, 1, 2], [0, 1])]
+    """
+    column_of = maximum_matching(sigma)
+    row_of = np.full(sigma.shape[1], -1)
+    row_of[column_of[column_of >= 0]] = np.flatnonzero(column_of >= 0)
+    parts = []
+    for free in np.flatnonzero(column_of < 0)[:most]:
+        rows, columns = {int(free)}, set()
+        waiting = [int(free)]
+        while waiting:
+            fresh = set(sigma.row(waiting.pop()).tolist()) - columns  # all matched, or the matching could grow
+            columns |= fresh
+            waiting.extend(row_of[list(fresh)].tolist())
+            rows.update(row_of[list(fresh)].tolist())
+        parts.append((np.array(sorted(rows), np.int64), np.array(sorted(columns), np.int64)))
+    return parts
+
+
+def too_few(sigma: Incidence, most: int = 20) -> list[Block]:
+    """Sets of columns that occur in one row less than they are, with these rows: `too_many` of the transpose."""
+    transposed = Incidence.of(sigma.columns, sigma.rows, sigma.order, sigma.shape[::-1])
+    return [(rows, columns) for columns, rows in too_many(transposed, most)]
+
+
 def solution_order(label: np.ndarray, count: int, rows: np.ndarray, needed: np.ndarray) -> list[int]:
     """Labels of groups such that each comes after those that it needs; row `rows[k]` needs row `needed[k]`.
 
     Groups that do not depend on each other keep the order of their first rows.
     """
-    import heapq
-
     edges = np.unique(np.stack([label[needed], label[rows]]), axis=1)
     edges = edges[:, edges[0] != edges[1]]
     open_needs = np.bincount(edges[1], minlength=count)

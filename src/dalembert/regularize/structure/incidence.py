@@ -16,7 +16,6 @@ from scipy import sparse
 from dalembert.errors import ModelError
 from dalembert.kept import computed
 from dalembert.model import Model
-from dalembert.model.vocabulary import numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +85,8 @@ class Equations:
     residual: ca.SX
     x: ca.SX
     x_dot: ca.SX
+    #: how often equations were differentiated that combinations are made of (`combine`), row by row; None: not at all
+    spent: np.ndarray | None = None
 
     @classmethod
     def of(cls, model: Model) -> Equations:
@@ -107,14 +108,17 @@ class Equations:
             )
         graph = model.graph
         if model.own_formulation == "implicit":
-            F = graph.value("residual")
-            return cls(numbered("equation", F.numel()), F, graph.symbol["x"], graph.dx)
-        k = graph.value("rhs")
-        rows, names = [k - ca.mtimes(graph.value("leading"), graph.dx)], numbered("equation", k.numel())
+            return cls(model.equation_names, graph.value("residual"), graph.symbol["x"], graph.dx)
+        rows = [graph.value("rhs") - ca.mtimes(graph.value("leading"), graph.dx)]
         if model.n_constraints:
             rows.append(graph.value("constraints"))
-            names += numbered("constraint", model.n_constraints)
-        return cls(names, ca.densify(ca.vertcat(*rows)), graph.symbol["x"], graph.dx)
+        return cls(model.equation_names, ca.densify(ca.vertcat(*rows)), graph.symbol["x"], graph.dx)
+
+    def some(self, rows: np.ndarray) -> Equations:
+        """Some of the equations, in the order given."""
+        spent = None if self.spent is None else self.spent[rows]
+        names, residual = tuple(self.names[i] for i in rows), self.residual[np.asarray(rows).tolist()]
+        return Equations(names, residual, self.x, self.x_dot, spent)
 
     def incidence(self) -> Incidence:
         """σ of all equations."""

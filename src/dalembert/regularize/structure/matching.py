@@ -38,6 +38,37 @@ def first_rows(sigma: Incidence) -> np.ndarray:
     return np.flatnonzero(column_of >= 0)
 
 
+def deepest_rows(sigma: Incidence) -> np.ndarray:
+    """As many rows as can be matched together: those with derivatives first, then those that hide most.
+
+    Of a constraint and its derivatives, which an overdetermined system may have as rows, the constraint itself is the
+    one whose unknowns are farthest from those without a derivative: these act on derivatives of others, and so on.
+
+    >>> pendulum = Incidence.of(          # p' = v, v' = λ; rows with λ, with v, with p
+    ...     [0, 0, 1, 1, 2, 3, 4], [0, 1, 1, 2, 2, 1, 0], [1, 0, 1, 0, 0, 0, 0], (5, 3))
+    >>> first_rows(pendulum).tolist(), deepest_rows(pendulum).tolist()
+    ([0, 1, 2], [0, 1, 4])
+    """
+    differential = np.bincount(sigma.rows, sigma.order, sigma.shape[0]) > 0
+    with_rate = np.zeros(sigma.shape[1], bool)
+    with_rate[sigma.columns[sigma.order > 0]] = True
+    far = sigma.shape[1] + 1
+    depth = np.where(with_rate, far, 0)
+    own = sigma.order > 0
+    while True:
+        nearest = np.full(sigma.shape[0], far)  # of the unknowns in each row, derivatives apart
+        np.minimum.at(nearest, sigma.rows[~own], depth[sigma.columns[~own]])
+        reached = depth.copy()
+        np.minimum.at(reached, sigma.columns[own], nearest[sigma.rows[own]] + 1)
+        reached = np.minimum(reached, far)
+        if np.array_equal(reached, depth):
+            break
+        depth = reached
+    hides = np.where(nearest < far, nearest, -1)  # what depends on no such unknown is an invariant, if anything
+    order = np.lexsort((np.arange(len(hides)), -hides, ~differential))
+    return np.sort(order[first_rows(sigma.take(order))])
+
+
 def augment(sigma: Incidence, row: int, row_of: np.ndarray, column_of: np.ndarray) -> bool:
     """Match one more row along a shortest alternating path; False if there is none.
 

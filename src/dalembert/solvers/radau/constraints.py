@@ -27,7 +27,8 @@ BY_ROWS, BY_STEP, NOT_SCALED = range(3)
 SCALINGS = ("rows", "step", "none")
 
 # why decompose returned False (la.trouble)
-NONE, DEFICIENT_1, DEFICIENT_2, DEFICIENT_3, CHANGED, NOT_UNIFORM, NEAR, UNDETERMINED = range(8)
+NONE, CHANGED, NOT_UNIFORM, NEAR, UNDETERMINED = 0, -1, -2, -3, -4
+DEFICIENT_1, DEFICIENT_2, DEFICIENT_3 = 1, 2, 3  # the first block from the end, and so on: there may be more
 
 #: when the smallest singular value or pivot of the position constraints falls below this fraction of what it was at the
 #: start, a singular position that is to be stepped over may be near

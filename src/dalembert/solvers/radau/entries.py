@@ -16,11 +16,17 @@ def first_rows(compiled) -> dict[str, int]:
 def block_entries(compiled) -> dict[str, np.ndarray]:
     """The nonzeros of each block in three rows: place in the port's output, row, column."""
     blocks, n, first = compiled.system.blocks, compiled.system.n, first_rows(compiled)
-    n_p, n_r = len(blocks.V), len(blocks.free)
+    n_p = len(blocks.V)
     rows, columns = compiled.jacobian_pattern
     e_rows, e_columns = compiled.leading_pattern
-    in_Y = np.full(n, -1)
-    in_Y[blocks.Y] = np.arange(len(blocks.Y))
+    every = np.arange(n)
+
+    def places(members: np.ndarray) -> np.ndarray:
+        out = np.full(n, -1)
+        out[members] = np.arange(len(members))
+        return out
+
+    in_Y, in_P, in_V, in_r = (places(members) for members in (blocks.Y, blocks.P, blocks.V, blocks.free))
 
     def entries(low: str, high: str, wanted: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Nonzeros of ∂F/∂x in a range of rows and in the wanted columns, with local rows, and columns by `place`."""
@@ -28,18 +34,15 @@ def block_entries(compiled) -> dict[str, np.ndarray]:
         where = where[np.argsort(rows[where], kind="stable")]
         return np.ascontiguousarray([where, rows[where] - first[low], place[columns[where]]], dtype=np.int64)
 
-    every = np.arange(n)
-    of_p, of_v = every < n_p, (every >= n_p) & (every < 2 * n_p)
-    of_r, of_Y = (every >= 2 * n_p) & (every < 2 * n_p + n_r), in_Y >= 0
     of_mass = np.flatnonzero((e_rows >= n_p) & (e_rows < 2 * n_p))
-    mass = [of_mass + len(rows), e_rows[of_mass] - n_p, e_columns[of_mass] - n_p]
+    mass = [of_mass + len(rows), e_rows[of_mass] - n_p, in_V[e_columns[of_mass]]]
     return {
-        "a1": entries("F1", "F2", of_Y, in_Y),
-        "a3": entries("F3", "end", of_p, every),
-        "f1": entries("F1", "F2", ~of_Y, every),
-        "h": entries("F2", "F3", of_p, every),
+        "a1": entries("F1", "F2", in_Y >= 0, in_Y),
+        "a3": entries("F3", "end", in_P >= 0, in_P),
+        "f1": entries("F1", "F2", in_Y < 0, every),
+        "h": entries("F2", "F3", in_P >= 0, in_P),
         "mass": np.ascontiguousarray(mass, dtype=np.int64),
-        "jv": entries("dynamic", "F1", of_v, every - n_p),
-        "jp": entries("dynamic", "F1", of_p, every),
-        "jr": entries("dynamic", "F1", of_r, every - 2 * n_p),
+        "jv": entries("dynamic", "F1", in_V >= 0, in_V),
+        "jp": entries("dynamic", "F1", in_P >= 0, in_P),
+        "jr": entries("dynamic", "F1", in_r >= 0, in_r),
     }

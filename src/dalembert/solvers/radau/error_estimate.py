@@ -61,9 +61,9 @@ def kinematic_norm(state):
     """The estimate of the positions before it is filtered. Constraints leave nothing of it where they prescribe the
     motion, however far the polynomial between the points is off."""
     F, scale, total = mat(state.F, 3, state.m), vec(state.scale, state.n), 0.0
-    row, factor = ivec(state.kinematic, state.n_kinematic), state.h / GAMMA
+    row, p, factor = ivec(state.kinematic, state.n_kinematic), ivec(state.position, state.n_kinematic), state.h / GAMMA
     for i in range(state.n_kinematic):
-        e = factor * F[0, row[i]] * scale[i]
+        e = factor * F[0, row[i]] * scale[p[i]]
         total += e * e
     return np.sqrt(total / state.n)
 
@@ -75,11 +75,15 @@ def note_estimate(state, norm):
     if state.n_kinematic == 0 or kinematic_norm(state) < norm:
         return
     F, scale, largest = mat(state.F, 3, state.m), vec(state.scale, state.n), -1.0
-    row, trace = ivec(state.kinematic, state.n_kinematic), trace_at(state.trace)
+    row, p, trace = (
+        ivec(state.kinematic, state.n_kinematic),
+        ivec(state.position, state.n_kinematic),
+        trace_at(state.trace),
+    )
     for i in range(state.n_kinematic):
-        size = abs(F[0, row[i]] * scale[i])
+        size = abs(F[0, row[i]] * scale[p[i]])
         if size > largest:
-            largest, trace.worst = size, i
+            largest, trace.worst = size, p[i]
 
 
 @device

@@ -133,8 +133,9 @@ def is_rounding(state, control):
     if n_p == 0:
         return False
     D, scale, rtol = mat(state.D, state.n, 3), vec(state.scale, state.n), vec(state.rtol, state.n)
-    total, smallest = 0.0, rtol[0]
-    for i in range(n_p):
+    position, total, smallest = ivec(state.position, n_p), 0.0, np.inf
+    for k in range(n_p):
+        i = position[k]
         total += (D[i, 0] ** 2 + D[i, 1] ** 2 + D[i, 2] ** 2) * scale[i] ** 2
         smallest = min(smallest, rtol[i])
     return np.sqrt(total / (3 * n_p)) <= ROUNDING_UNITS * control.unit / smallest

@@ -42,6 +42,7 @@ ALGEBRA = layout(
     arrays=[
         *LINEAR_ALGEBRA,
         "Y",  # variables determined by F1
+        "P", "V", "r",  # where positions, velocities and dynamic force variables stand among the variables
         # nonzeros in three rows: place in the port's output, row, column; f1 sorted by row, its columns variables
         *ENTRIES,
         "f1_start",
@@ -86,7 +87,9 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
         ALGEBRA,
         dict(
             **addresses, own=0, state=0, nonzeros=np.zeros(len(rows) + len(e_rows)),
-            Y=np.ascontiguousarray(blocks.Y, dtype=np.int64), **nonzeros, **counts,
+            Y=np.ascontiguousarray(blocks.Y, dtype=np.int64), P=np.ascontiguousarray(blocks.P, dtype=np.int64),
+            V=np.ascontiguousarray(blocks.V, dtype=np.int64), r=np.ascontiguousarray(blocks.free, dtype=np.int64),
+            **nonzeros, **counts,
             f1_start=np.searchsorted(nonzeros["f1"][1], np.arange(n_1 + 1)).astype(np.int64),
             b1=new_block(n_1, n_1), b3=new_block(n_3, n_p), place=np.zeros(n_p, np.int64),
             unit=np.zeros((larger, larger)), inverse=np.zeros((max(n_p, n_1), larger)), W=np.zeros((n_3, n_3)),
@@ -274,6 +277,7 @@ def solve_stages(la, R, D):
     M, Jv, Jp = mat(la.M, n + n_r, n), mat(la.Jv, n + n_r, n), mat(la.Jp, n + n_r, n)
     p, w, q = mat(la.p, n, 3), mat(la.w, c, 3), mat(la.q, N, 3)
     y, yr, yi = vec(la.y, m), vec(la.yr, m), vec(la.yi, m)
+    P, V, free = ivec(la.P, n), ivec(la.V, n), ivec(la.r, n_r)
     for j in range(N):
         at = order[c + j]
         r0, r1, r2 = R[at, 0], R[at, 1], R[at, 2]
@@ -333,8 +337,10 @@ def solve_stages(la, R, D):
         at, u0, u1, u2 = order[c + j], y[j], yr[j], yi[j]
         q0, q1, q2 = s * u0, sr * u1 - si * u2, sr * u2 + si * u1
         q[j, 0], q[j, 1], q[j, 2] = q0, q1, q2
-        D[at, 0], D[at, 1], D[at, 2] = p[c + j, 0] + q0, p[c + j, 1] + q1, p[c + j, 2] + q2
-        D[n + at, 0], D[n + at, 1], D[n + at, 2] = u0, u1, u2
+        to = P[at]
+        D[to, 0], D[to, 1], D[to, 2] = p[c + j, 0] + q0, p[c + j, 1] + q1, p[c + j, 2] + q2
+        to = V[at]
+        D[to, 0], D[to, 1], D[to, 2] = u0, u1, u2
     for i in range(c):
         at = order[i]
         p0, p1, p2 = p[i, 0], p[i, 1], p[i, 2]
@@ -347,10 +353,13 @@ def solve_stages(la, R, D):
             v0 += a * y[j] - b * q0
             v1 += a * yr[j] - b * q1
             v2 += a * yi[j] - b * q2
-        D[at, 0], D[at, 1], D[at, 2] = p0, p1, p2
-        D[n + at, 0], D[n + at, 1], D[n + at, 2] = v0, v1, v2
+        to = P[at]
+        D[to, 0], D[to, 1], D[to, 2] = p0, p1, p2
+        to = V[at]
+        D[to, 0], D[to, 1], D[to, 2] = v0, v1, v2
     for j in range(n_r):
-        D[2 * n + j, 0], D[2 * n + j, 1], D[2 * n + j, 2] = y[N + j], yr[N + j], yi[N + j]
+        to = free[j]
+        D[to, 0], D[to, 1], D[to, 2] = y[N + j], yr[N + j], yi[N + j]
     solve_rest3(la, R, D)
 
 
@@ -388,6 +397,7 @@ def solve_real(la, R, out):
     Kd, TK, y = mat(la.Kd, c, N), mat(la.TK, c, N), vec(la.y, m)
     M, Jv, Jp = mat(la.M, n + la.n_r, n), mat(la.Jv, n + la.n_r, n), mat(la.Jp, n + la.n_r, n)
     p, w = vec(la.p_one, n), vec(la.w_one, c)
+    P, V, free = ivec(la.P, n), ivec(la.V, n), ivec(la.r, la.n_r)
     for j in range(N):
         p[c + j] = s * R[order[c + j]]
     dependent_parts(la, R, p, w)
@@ -403,15 +413,15 @@ def solve_real(la, R, out):
     substitute_real(pair_at(la.pair), la.y)
     for j in range(N):
         at = order[c + j]
-        out[at], out[n + at] = p[c + j] + s * y[j], y[j]
+        out[P[at]], out[V[at]] = p[c + j] + s * y[j], y[j]
     for i in range(c):
         at, position, velocity = order[i], p[i], -w[i]
         for j in range(N):
             position += Kd[i, j] * s * y[j]
             velocity += (Kd[i, j] - s * TK[i, j]) * y[j]
-        out[at], out[n + at] = position, velocity
+        out[P[at]], out[V[at]] = position, velocity
     for j in range(la.n_r):
-        out[2 * n + j] = y[N + j]
+        out[free[j]] = y[N + j]
     solve_rest(la, R, out)
 
 
@@ -459,13 +469,14 @@ def correct(la, F, out):
     """The constraint rows alone, the independent coordinates staying as they are."""
     c, n = la.n_3, la.n_p
     order, p, w = ivec(block_at(la.b3).column, n), vec(la.p_one, n), vec(la.w_one, c)
+    P, V, free = ivec(la.P, n), ivec(la.V, n), ivec(la.r, la.n_r)
     for j in range(c, n):
         p[j] = 0.0
-        out[order[j]], out[n + order[j]] = 0.0, 0.0
+        out[P[order[j]]], out[V[order[j]]] = 0.0, 0.0
     dependent_parts(la, F, p, w)
     for i in range(c):
-        out[order[i]], out[n + order[i]] = p[i], -w[i]
+        out[P[order[i]]], out[V[order[i]]] = p[i], -w[i]
     for j in range(la.n_r):
-        out[2 * n + j] = 0.0
+        out[free[j]] = 0.0
     solve_rest(la, F, out)
     return True

@@ -158,7 +158,7 @@ def algebra(compiled, options, addresses: dict[str, int]) -> Memory:
             differential={"lu": LU, "qr": QR}[options.differential],
             strategy={"every": EVERY, "adaptive": ADAPTIVE, "image": IMAGE}[blocks.selector or options.selector],
             n=n, n_rows=m, n_d=n_d, n_4=n4, n_free=n_free, n_part=n_part, n_most=most, n_f=n_f,
-            levels=int(len(blocks.constraints) == 3), have_selectors=0, rank3=-1, trouble=NONE, singular=-1,
+            levels=int(blocks.same_on_all_levels), have_selectors=0, rank3=-1, trouble=NONE, singular=-1,
             suspended=0,
         ),
     )  # fmt: skip

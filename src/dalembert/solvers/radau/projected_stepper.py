@@ -103,7 +103,7 @@ class ProjectedStepper(RadauStepper):
             names = self._dependent_rows(NEARLY_DEPENDENT) or ("some constraints" if near else "")
             if names:
                 return SingularConfiguration(
-                    f"the mechanism comes close to a singular position at t = {t:.9g}: {names} become dependent there, "
+                    f"{self._who} comes close to a singular position at t = {t:.9g}: {names} become dependent there, "
                     f"and multipliers may grow without bound. {self._way_over()}"
                 )
         if status != Status.RANK_DEFICIENT:
@@ -133,7 +133,7 @@ class ProjectedStepper(RadauStepper):
         where = f" on {level}" if level else ""
         return RedundantConstraints(
             f"constraints are redundant at t = {t:.9g}{where}; dependent: {names}. Remove one, or use "
-            "Geoms(algebraic='svd')."
+            f"{type(self.options).__name__}(algebraic='svd')."
         )
 
     def _mass_vanishes(self) -> bool:
@@ -157,7 +157,13 @@ class ProjectedStepper(RadauStepper):
                 return True
         return False
 
+    @property
+    def _who(self) -> str:
+        return "the mechanism" if self.model.mechanical else f"model '{self.model.name}'"
+
     def _way_over(self) -> str:
+        if not self.model.mechanical:
+            return "Positions of EquationsOfMotion can be passed, by Geoms(singular='step over')."
         if self.options.singular == "stop":
             return "Geoms(singular='step over') passes isolated ones on the branch of the motion."
         return (

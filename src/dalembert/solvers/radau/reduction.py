@@ -237,7 +237,7 @@ class Reduction:
 
     def write(self, order: PivotOrder, most: int) -> Written | None:
         """Everything, compiled; None if that is more than so many multiplications, or so."""
-        G, n, c = self.G, self.n, self.c
+        G, n, c, blocks = self.G, self.n, self.c, self.compiled.system.blocks
         one, nothing = ca.SX.sym("one"), ca.SX(0, 1)
         m, d = len(G.columns), len(G.rows)
         N = m - d
@@ -294,10 +294,11 @@ class Reduction:
             dp = _sum(dp, _scaled(k, q))
             dv = _sum(dv, _sum(_scaled(k, u), _scaled(t, q)))
         x: Column = [None] * self.compiled.system.n
-        x[: 2 * n] = [*dp, *dv]
+        for place, value in zip((*blocks.P.tolist(), *blocks.V.tolist()), (*dp, *dv), strict=True):
+            x[place] = value
         missing = times(f1, x, self.n_1)
         given = [minus(plus(a, b)) for a, b in zip(r[row["F1"] : row["F2"]], missing, strict=True)]
-        for place, value in zip(self.compiled.system.blocks.Y.tolist(), held.solve(given), strict=True):
+        for place, value in zip(blocks.Y.tolist(), held.solve(given), strict=True):
             x[place] = value
 
         none = ca.SX.sym("none", 0)

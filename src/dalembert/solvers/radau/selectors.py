@@ -73,30 +73,54 @@ def unit_selectors(la):
 
 
 @device
+def remove_projections(la, row, T):
+    """S[row] orthogonal to the rows before it, by Gram and Schmidt, twice; T[:, row] follows."""
+    S = mat(la.S, la.n_most, la.n_d)
+    for _ in range(2):
+        for other in range(row):
+            along = 0.0
+            for k in range(la.n_d):
+                along += S[other, k] * S[row, k]
+            for k in range(la.n_d):
+                S[row, k] -= along * S[other, k]
+                T[k, row] -= along * T[k, other]
+
+
+@device
+def size_of(v):
+    total = 0.0
+    for k in range(v.size):
+        total += v[k] * v[k]
+    return np.sqrt(total)
+
+
+@device
 def image_selectors(la):
     """S = an orthonormal basis of the range of E X, transposed: for equations that belong to no unknown in particular.
 
-    Gram and Schmidt, each vector twice. A column that depends on the others leaves a row of zeros, and S E X singular.
+    A direction x in the span of X with E x = 0 is one of unknowns of index 2, multipliers without the constraints that
+    determine them: equations are selected along J x, the forces that they are. T holds J x for the x of each row of S.
+    If J x depends on the others as well a row of zeros is left, and all of S (σ E − J) X singular.
     """
-    S, EX = mat(la.S, la.n_most, la.n_d), mat(la.EX, la.n_d, la.n_most)
+    S, EX, JX = mat(la.S, la.n_most, la.n_d), mat(la.EX, la.n_d, la.n_most), mat(la.JX, la.n_d, la.n_most)
+    T = mat(la.many, la.n_rows, la.n_most)
     for row in range(la.n_f):
-        size = 0.0
         for k in range(la.n_d):
-            S[row, k] = EX[k, row]
-            size += EX[k, row] * EX[k, row]
-        for _ in range(2):
-            for other in range(row):
-                along = 0.0
-                for k in range(la.n_d):
-                    along += S[other, k] * S[row, k]
-                for k in range(la.n_d):
-                    S[row, k] -= along * S[other, k]
-        left = 0.0
-        for k in range(la.n_d):
-            left += S[row, k] * S[row, k]
-        factor = 1.0 / np.sqrt(left) if left > la.threshold * la.threshold * size else 0.0
+            S[row, k], T[k, row] = EX[k, row], JX[k, row]
+        size = size_of(S[row])
+        remove_projections(la, row, T)
+        left = size_of(S[row])
+        moves = left > la.threshold * size
+        if not moves:
+            for k in range(la.n_d):
+                S[row, k], T[k, row] = T[k, row], 0.0
+            size = size_of(S[row])
+            remove_projections(la, row, T)
+            left = size_of(S[row])
+        factor = 1.0 / left if left > la.threshold * size else 0.0
         for k in range(la.n_d):
             S[row, k] *= factor
+            T[k, row] *= factor if moves else 0.0
 
 
 @device

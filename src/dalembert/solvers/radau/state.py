@@ -25,6 +25,7 @@ STATE = layout(
         "F_here", "rate_here",  # the residual at the current point, and the x' it was evaluated with
         "e_row", "e_column",  # of the nonzeros of E
         "kinematic",  # rows of p' = Z v, if the estimate has to look at them for themselves
+        "position",  # the unknowns p of these rows
         "motion",  # variables that constraints do not determine by the others, as they do multipliers; or none
         "error", "correction",
         "failed",  # (2 n): the stage at which a function could not be evaluated
@@ -61,7 +62,7 @@ algebra_at = member(layout(arrays=LINEAR_ALGEBRA))
 def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
     """Work space for a compiled system; `n_inputs` counts inputs and their derivatives."""
     blocks = compiled.system.blocks  # of a projected system, whose constraints filter estimates
-    kinematic, determined = ((), ()) if blocks is None else (blocks.kinematic, blocks.Y)
+    kinematic, position, determined = ((), (), ()) if blocks is None else (blocks.kinematic, blocks.P, blocks.Y)
     motion = np.setdiff1d(np.arange(compiled.system.n), determined) if len(determined) else ()
     system, (e_row, e_column) = compiled.system, compiled.leading_pattern
     n, m, index, algebraic = system.n, len(system.equations), system.index, ~system.differential_equations
@@ -74,7 +75,8 @@ def new_state(compiled, n_nonzeros: int, n_inputs: int) -> Memory:
         F=np.zeros((3, m)), R=np.zeros((m, 3)), stage=np.zeros(2 * n), failed=np.zeros(2 * n),
         inputs=np.zeros((3, n_inputs)), differences=0, F_here=np.zeros(m), rate_here=np.zeros(n),
         e_row=np.ascontiguousarray(e_row, np.int64), e_column=np.ascontiguousarray(e_column, np.int64),
-        kinematic=np.ascontiguousarray(kinematic, np.int64), motion=np.ascontiguousarray(motion, np.int64),
+        kinematic=np.ascontiguousarray(kinematic, np.int64), position=np.ascontiguousarray(position, np.int64),
+        motion=np.ascontiguousarray(motion, np.int64),
     )  # fmt: skip
     sizes = dict(
         n_kinematic=len(kinematic),

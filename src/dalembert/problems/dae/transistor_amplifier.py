@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.model import QuasiLinearDAE
 
-from .problem import Problem, Reference
+from ..problem import Problem, Reference
 
 _PARAMETERS = {
     "U_b": 6.0, "U_F": 0.026, "alpha": 0.99, "beta": 1e-6,  # supply (V), temperature voltage (V), transistors

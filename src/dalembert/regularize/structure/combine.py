@@ -1,0 +1,166 @@
+"""Equations in whose combinations derivatives cancel: a combination takes the place of one of them.
+
+Two nodes with a capacitor between them have the rows C (a' − b') = … and −C (a' − b') = …. By its structure each of
+them gives a derivative; in truth their sum gives none and is a constraint. Where such a combination has the same
+numbers as coefficients at all points, for all parameters, it can be written in place of an equation, and structural
+analysis is right again [1]_.
+
+References
+----------
+.. [1] G. Tan, N.S. Nedialkov, J.D. Pryce, "Conversion methods for improving structural analysis of
+   differential-algebraic equation systems", BIT 57, 2017.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from dalembert.model import Model
+from dalembert.regularize.structure.analysis import Structure
+from dalembert.regularize.structure.differentiate import Motion
+from dalembert.regularize.structure.elimination import sample_points
+from dalembert.regularize.structure.incidence import Equations, Incidence
+from dalembert.regularize.structure.judge import SAME, Singular, combination_text, jacobian_entries, singular_blocks
+from dalembert.regularize.structure.matching import best_transversal, maximum_matching, smallest_offsets
+
+#: sums of terms that count as zero, in units of the largest
+CANCELLED = 1e-10
+#: value of an unknown that has no influence
+ANYTHING = 0.37
+#: a matrix whose scaled pivots are above this is regular
+CLEARLY = 1e-6
+
+
+def combined(model: Model, equations: Equations) -> tuple[Equations, Incidence]:
+    """Equations that have the solutions of the given ones, and whose structure tells the truth; else the given ones."""
+    sigma = equations.incidence()
+    given, freedom = (equations, sigma), sigma.shape[1] + 1
+    for _ in range(2 * sigma.shape[0] + 1):
+        if sigma.shape[0] != sigma.shape[1] or (maximum_matching(sigma) < 0).any():
+            return given
+        structure = structure_of(model, equations, sigma)
+        singular = singular_everywhere(model, equations, structure)
+        if not singular:
+            return equations, sigma
+        better = _with_a_combination(model, equations, structure, singular)
+        if better is None or structure.degrees_of_freedom >= freedom:
+            return given
+        equations, sigma, freedom = better, better.incidence(), structure.degrees_of_freedom
+    return given
+
+
+def structure_of(model: Model, equations: Equations, sigma: Incidence) -> Structure:
+    matching = best_transversal(sigma)
+    c, d = smallest_offsets(sigma, matching)
+    return Structure(equations.names, model.names("x"), np.arange(sigma.shape[0]), sigma, c, d, matching)
+
+
+def singular_everywhere(model: Model, equations: Equations, structure: Structure) -> list[list[Singular]]:
+    """Singular blocks of the system Jacobian at several points; empty if it is regular at one of them."""
+    jacobian, seen = jacobian_entries(model, equations, structure), []
+    for point in _points(model):
+        entries = jacobian(*point)
+        if not np.isfinite(entries).all():
+            continue
+        if not seen and _clearly_regular(structure.leading.matrix(entries)):
+            return []
+        found = singular_blocks(structure, entries)
+        if not found:
+            return []
+        seen.append(found)
+    return seen if len(seen) > 1 else []
+
+
+def _with_a_combination(
+    model: Model, equations: Equations, structure: Structure, seen: list[list[Singular]]
+) -> Equations | None:
+    """The equations with a combination in place of one of them; None if there is none with the same numbers."""
+    for block in seen[0]:
+        again = [other for found in seen[1:] for other in found if np.array_equal(other.rows, block.rows)]
+        if len(block.rows) > 1 and len(again) == len(seen) - 1 and _same(block, again):
+            better = _replaced(model, equations, structure, block)
+            if better is not None:
+                return better
+    return None
+
+
+def _points(model: Model) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
+    """Generic points with generic parameters: what holds there does so whatever values they have."""
+    rng, parameters, points = np.random.default_rng(4), model.theta_layout.parameters, []
+    for t, x, x_dot, theta in sample_points(model):
+        values = theta[parameters]
+        theta[parameters] = np.where(values == 0, 1.0, values) * rng.uniform(0.7, 1.4, len(values))
+        points.append((t, x, x_dot, theta))
+    return points
+
+
+def _clearly_regular(J: sparse.csr_array) -> bool:
+    """Whether factors leave no doubt. What is said here decides only whether to look closer."""
+    rows = abs(J).max(axis=1).toarray().ravel()
+    columns = abs(J).max(axis=0).toarray().ravel()
+    if (rows == 0).any() or (columns == 0).any():
+        return False
+    scaled = sparse.diags_array(1 / np.sqrt(rows)) @ J @ sparse.diags_array(1 / np.sqrt(columns))
+    try:
+        pivots = np.abs(splu(scaled.tocsc()).U.diagonal())
+    except RuntimeError:
+        return False
+    return bool(pivots.min() > CLEARLY * pivots.max())
+
+
+def _same(block: Singular, again: list[Singular]) -> bool:
+    largest = np.argmax(np.abs(block.combination))
+    shares = block.combination / block.combination[largest]
+    return all(np.abs(other.combination / other.combination[largest] - shares).max() <= SAME for other in again)
+
+
+def _replaced(model: Model, equations: Equations, structure: Structure, block: Singular) -> Equations | None:
+    """The combination of a singular block in place of that of its equations which is differentiated least.
+
+    Others may enter with their first derivative, if they contain none themselves: so they are constraints, which hold
+    further on.
+    """
+    c = structure.c[block.rows]
+    target = int(np.argmin(c))
+    counts = c - c[target]
+    shares = block.combination / block.combination[target]
+    rounded = np.rint(2 * shares) / 2
+    shares = np.where(np.abs(shares - rounded) <= SAME * np.abs(rounded), rounded, shares)
+    terms = equations.residual[block.rows.tolist()]
+    again = np.flatnonzero(counts).tolist()
+    if again:
+        moving = ca.vertcat(equations.x_dot, model.graph.ddu)
+        if counts.max() > 1 or ca.depends_on(terms[again], moving):
+            return None
+        terms[again] = Motion.of(model, equations.x, equations.x_dot).derivative(terms[again])
+    row = _sum(model, equations, terms * ca.DM(shares))
+    rows, names = ca.vertsplit(equations.residual), list(equations.names)
+    spent = np.zeros(len(names), int) if equations.spent is None else equations.spent.copy()
+    place = int(block.rows[target])
+    spent[place] = (spent[block.rows] + counts).max()
+    rows[place] = row
+    names[place] = combination_text(shares, [names[i] for i in block.rows], counts)
+    return Equations(tuple(names), ca.vertcat(*rows), equations.x, equations.x_dot, spent)
+
+
+def _sum(model: Model, equations: Equations, terms: ca.SX) -> ca.SX:
+    """The sum of terms, without those unknowns and derivatives that have no influence on it, though they occur."""
+    row, arguments = ca.sum1(terms), [model.graph.t, equations.x, equations.x_dot, model.graph.theta]
+    points = _points(model)
+    for symbols, value in ((equations.x_dot, 0.0), (equations.x, ANYTHING)):
+        J = ca.sparsify(ca.jacobian(terms, symbols))
+        columns = np.unique(J.sparsity().get_triplet()[1]).astype(int)
+        if not len(columns):
+            continue
+        function = ca.Function("J", arguments, [ca.densify(J[:, columns.tolist()])])
+        values = [np.array(function(*point), float) for point in points]
+        values = np.array([each for each in values if np.isfinite(each).all()])
+        if not len(values):
+            continue
+        gone = columns[(np.abs(values.sum(axis=1)) <= CANCELLED * np.abs(values).sum(axis=1)).all(axis=0)]
+        if len(gone):
+            row = ca.substitute(row, symbols[gone.tolist()], ca.SX(ca.DM(np.full(len(gone), value))))
+    return row
