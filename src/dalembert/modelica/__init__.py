@@ -9,8 +9,9 @@
 | `cache` | trees on disk |
 | `library` | classes by their full names, the search path, packages in directories |
 | `modifiers`, `scopes`, `components` | classes with modifiers; lookup of names; instances and their variables |
-| `values`, `operators`, `builtins`, `functions`, `calls`, `evaluate` | expressions to values, or to trees of scalars |
-| `connections`, `behaviour`, `flattener` | connections, equations and algorithms of all instances |
+| `values`, `operators`, `builtins` | numbers, arrays, records and trees, and what can be done with them |
+| `references`, `calls`, `functions`, `running`, `evaluate` | expressions to values, or to trees of scalars |
+| `connections`, `statements`, `behaviour`, `flattener` | connections, equations and algorithms of all instances |
 | `flat`, `flat_functions`, `balance`, `print_flat` | the flat model, whether it is balanced, and its text |
 
 What is not supported is an error that names the construct and its place.

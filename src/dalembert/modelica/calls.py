@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, operators, tree
 from dalembert.modelica.components import Instance
 from dalembert.modelica.functions import Function
 from dalembert.modelica.library import EXTERNAL
-from dalembert.modelica.scopes import Entry, Klass
+from dalembert.modelica.scopes import Entry, Klass, Scope
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import (
     AT,
@@ -23,9 +23,6 @@ from dalembert.modelica.values import (
     shape_of,
     stack,
 )
-
-if TYPE_CHECKING:
-    from dalembert.modelica.evaluate import Scope
 
 _REDUCTIONS = ("sum", "product", "min", "max", "array")
 _SIZES_FROM = {"zeros": 0, "ones": 0, "identity": 0, "fill": 1, "linspace": 2}  # arguments that are sizes

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.modelica import tree
 from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
-from dalembert.modelica.evaluate import Scope
 from dalembert.modelica.flat import FlatEquation, Origin
 from dalembert.modelica.operators import negated, total
-from dalembert.modelica.scopes import Entry
+from dalembert.modelica.scopes import Entry, Scope
 from dalembert.modelica.values import AT, Arr
 
 if TYPE_CHECKING:

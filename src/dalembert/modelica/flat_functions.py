@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dalembert.modelica import tree
-from dalembert.modelica.evaluate import Evaluator, Scope
+from dalembert.modelica.evaluate import Evaluator
 from dalembert.modelica.flat import FlatModel
 from dalembert.modelica.functions import Function
 from dalembert.modelica.library import EXTERNAL
-from dalembert.modelica.scopes import Entry, Part
+from dalembert.modelica.scopes import Entry, Part, Scope
 from dalembert.modelica.values import AT, EnumType, FunctionValue, as_tree
 
 

@@ -13,11 +13,10 @@ from dalembert.errors import ModelicaError
 from dalembert.modelica import tree
 from dalembert.modelica.behaviour import Behaviour
 from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
-from dalembert.modelica.evaluate import Scope
 from dalembert.modelica.flat import FlatEquation, FlatModel, FlatVariable, Origin
 from dalembert.modelica.library import Definition, Library, split_name
 from dalembert.modelica.parser import room_for_depth
-from dalembert.modelica.scopes import Klass, Part, World
+from dalembert.modelica.scopes import Klass, Part, Scope, World
 from dalembert.modelica.source import Source
 from dalembert.modelica.values import AT, Arr, EnumType, as_tree, is_known
 

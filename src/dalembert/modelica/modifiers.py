@@ -23,7 +23,7 @@ class Closure(NamedTuple):
 class Mod:
     """What is said about one name: its value, its own modifiers, or another declaration in its place."""
 
-    __slots__ = ("args", "at", "each", "final", "name", "part", "redeclared", "used", "value")
+    __slots__ = ("args", "at", "each", "final", "name", "part", "redeclared", "value")
 
     def __init__(self, name: str, part: Part, at: int):
         self.name, self.part, self.at = name, part, at
@@ -31,7 +31,6 @@ class Mod:
         self.value: Closure | None = None
         self.each = self.final = False
         self.redeclared: tree.Component | tree.ClassDef | None = None  # its scope is `part`
-        self.used = False
 
     @property
     def source(self) -> Source:

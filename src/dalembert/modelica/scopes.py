@@ -242,6 +242,24 @@ class Part:
         return found
 
 
+class Scope:
+    """Where an expression stands: a part, the values of local names, and whether numbers are needed."""
+
+    __slots__ = ("const", "locals", "part")
+
+    def __init__(self, part: Part, local: dict[str, Any] | None = None, const: bool = False):
+        self.part, self.locals, self.const = part, local or {}, const
+
+    def with_locals(self, more: dict[str, Any]) -> Scope:
+        return Scope(self.part, {**self.locals, **more}, self.const)
+
+    def constant(self) -> Scope:
+        return self if self.const else Scope(self.part, self.locals, True)
+
+    def symbolic(self) -> Scope:
+        return Scope(self.part, self.locals, False) if self.const else self
+
+
 def base_of_extended(part: Part, entry_part: Part, name: str) -> Entry:
     """What `model extends A` extends: the inherited class of the same name."""
     found = entry_part.inherited(name)
@@ -262,4 +280,3 @@ def enum_type(klass: Klass) -> EnumType | None:
 
 
 _NOWHERE = Source("")
-Anything = Any

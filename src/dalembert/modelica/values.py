@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dalembert.modelica import tree
@@ -123,6 +123,11 @@ class FunctionValue(NamedTuple):
 
     klass: Any
     bound: dict[str, Any]
+
+
+def products(dims: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All subscripts of an array, from 1."""
+    return itertools.product(*(range(1, n + 1) for n in dims))
 
 
 def stack(parts: Sequence[Any]) -> Arr:
