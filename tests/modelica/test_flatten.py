@@ -328,6 +328,17 @@ def test_functions_are_collected_with_what_they_call():
     assert flatten(flat.to_modelica()).equation_count() == 3
 
 
+def test_functions_of_packages_with_other_constants_are_others():
+    text = """package P partial package M constant Real k; function f input Real x; output Real y; algorithm y := k*x; end f; end M;
+      package V extends M(k = 2); end V; package W extends M(k = 3); end W;
+      model C replaceable package Medium = V; Real x = Medium.f(time); end C;
+      model A C a, b(redeclare package Medium = W), c; Real z = V.f(time); end A; end P;"""
+    flat = flatten(text)
+    bodies = {name: expression_text(one.statements[0].value) for name, one in flat.functions.items()}
+    found = {one.left.names[0]: bodies[one.right.function.names[0]] for one in flat.equations}
+    assert found == {"a.x": "2.0 * x", "b.x": "3.0 * x", "c.x": "2.0 * x", "z": "2.0 * x"}
+
+
 def test_missing_inner_components_are_added_with_a_note():
     flat = flatten(
         "package P model W parameter Real g = 9; end W; model A outer W w; Real x = w.g; end A; model B A a; end B; end P;"

@@ -52,6 +52,7 @@ FAULTS = [
     ("model A Real x(start = 1); equation der(x) = 1; reinit(x, 2); end A;", "when-clause", None),
     ("model A Real x; equation when time > 1 then 2*x = 1; end when; end A;", "variable on the left", None),
     ("model A Real x, y; equation if time > 1 then x = 1; y = 2; else x = 2; end if; end A;", "different numbers of equations", None),
+    ("model A Real x; equation if time > 1 then x = 1; else x = yy; end if; end A;", "there is no `yy`", "yy;"),
     ("model A Real x = 1; equation assert(1 > 2, \"never\"); end A;", "does not hold: never", None),
     ("model A Real x; equation 1 = 2; x = 1; end A;", "1 = 2", None),
     ("partial model A Real x; end A;", "is partial", None),

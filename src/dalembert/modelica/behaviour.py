@@ -138,7 +138,7 @@ class Behaviour(Statements):
             isinstance(item, Arr) and not (whole and _names_only(item)) for item in items
         )
         if simple and not all(is_known(v) for v in values):
-            call = tree.Call(AT, tree.Ref(AT, (klass.name,)), tuple(as_tree(v) for v in given))
+            call = evaluator_call(evaluator.registered(function), given)
             if len(items) == 1:
                 return [FlatEquation(as_tree(items[0]), call, origin)]
             return [FlatEquation(tree.Tuple(AT, tuple(None if i is None else as_tree(i) for i in items)), call, origin)]
@@ -202,15 +202,20 @@ class Behaviour(Statements):
             open_.append((value, body))
         if not open_:
             return [one for item in last for one in self.equation(item, scope, instance)]
-        merged = None if _has_structure(node) else self.merged(open_, last, node, scope, instance)
-        if merged is not None:
-            return merged
+        failure = None  # what is wrong with a branch; it does not matter if the branch is not chosen
+        try:
+            merged = None if _has_structure(node) else self.merged(open_, last, node, scope, instance)
+        except ModelicaError as reason:
+            failure = reason
+        else:
+            if merged is not None:
+                return merged
         # the branches differ in structure: parameters decide which one it is
         for condition, body in node.branches:
             try:
                 value = evaluator.known_value(condition, scope, "this condition")
             except ModelicaError as reason:
-                raise scope.part.source.error(
+                raise failure or scope.part.source.error(
                     "the branches of this if-equation have different numbers of equations, or connections, and its "
                     "condition is not known before the simulation", condition.at, str(reason).split("\n")[0],
                 ) from None  # fmt: skip
@@ -221,11 +226,8 @@ class Behaviour(Statements):
     def merged(self, open_: list, last: tuple, node: tree.If, scope: Scope, instance: Instance) -> list[Flat] | None:
         """Branches as one set of equations with if-expressions; None if they do not fit each other."""
         origin = self.origin(node, scope, instance)
-        try:
-            bodies = [[one for item in body for one in self.equation(item, scope, instance)] for _, body in open_]
-            bodies.append([one for item in last for one in self.equation(item, scope, instance)])
-        except ModelicaError:
-            return None
+        bodies = [[one for item in body for one in self.equation(item, scope, instance)] for _, body in open_]
+        bodies.append([one for item in last for one in self.equation(item, scope, instance)])
         conditions = [condition for condition, _ in open_]
         sums = [[one for one in body if isinstance(one, FlatEquation)] for body in bodies]
         if len({len(one) for one in sums}) != 1 or not all(_is_simple(one) for body in bodies for one in body):

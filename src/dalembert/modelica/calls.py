@@ -35,6 +35,7 @@ class Calls:
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}  # those that are left in equations
         self._made: dict[int, Function] = {}
+        self._names: dict[str, dict[int, str]] = {}
 
     def call(self, node: tree.Call, scope: Scope) -> Any:
         name = node.function.names[0] if len(node.function.names) == 1 else None
@@ -243,6 +244,18 @@ class Calls:
         if key not in self._made:
             self._made[key] = Function(klass, self)
         return self._made[key]
+
+    def registered(self, function: Function) -> str:
+        """The name by which the flat model knows a function.
+
+        Functions of packages with other constants are others, although they have the same text.
+        """
+        names = self._names.setdefault(function.name, {})
+        anchor = function.anchor()
+        if anchor not in names:
+            names[anchor] = function.name if not names else f"{function.name}_{len(names) + 1}"
+            self.functions[names[anchor]] = function
+        return names[anchor]
 
     def construct(self, klass: Klass, node: tree.Call, scope: Scope) -> RecordValue:
         """A record from its constructor."""

@@ -61,6 +61,7 @@ def collect_functions(flat: FlatModel, evaluator: Evaluator) -> None:
     while waiting := [name for name in evaluator.functions if name not in flat.functions]:
         for name in waiting:
             flat.functions[name] = writer.function(evaluator.functions[name])
+            flat.functions[name].name = name
 
 
 class _Writer:
@@ -124,14 +125,14 @@ class _Writer:
 
     def derivative(self, note: tree.Modifier, part: Part) -> DerivativeRule:
         klass = part.find_class(note.value)
-        self.evaluator.functions.setdefault(klass.name, self.evaluator.function(klass))
+        name = self.evaluator.registered(self.evaluator.function(klass))
         order, without, zero = 1, [], []
         for one in note.args or ():
             if one.name == "order" and isinstance(one.value, tree.Literal):
                 order = int(one.value.value)
             elif one.name in ("noDerivative", "zeroDerivative") and isinstance(one.value, tree.Ref):
                 (without if one.name == "noDerivative" else zero).append(one.value.names[0])
-        return DerivativeRule(klass.name, order, tuple(without), tuple(zero))
+        return DerivativeRule(name, order, tuple(without), tuple(zero))
 
     # -- trees ---------------------------------------------------------------------------------------------------
 
@@ -187,7 +188,7 @@ class _Writer:
                 if function.external is not None and function.external.language == "builtin":
                     name = function.external.function or name.rsplit(".", 1)[-1]
                 else:
-                    self.evaluator.functions.setdefault(name, function)
+                    name = self.evaluator.registered(function)
             elif place.kind == "record":
                 for entry in (place.entries[one] for one in place.component_names()):
                     self.formal(entry, frozenset())

@@ -9,7 +9,7 @@ from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, tree
 from dalembert.modelica.modifiers import Closure
 from dalembert.modelica.running import Running
-from dalembert.modelica.scopes import Entry, Klass, Scope
+from dalembert.modelica.scopes import Entry, Klass, Part, Scope
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import AT, Arr, RecordValue, as_tree, is_known, products, shape_of
 
@@ -50,6 +50,17 @@ class Function(Running):
 
     def fail(self, message: str, entry: Entry) -> None:
         entry.part.source.fail(message, entry.node.at)
+
+    def anchor(self) -> int:
+        """A number for what the meaning of its text depends on; 0 if nothing around it is modified or inherited."""
+        if self.klass.mods:
+            return id(self.klass)
+        part: Part | None = self.klass.parent
+        while part is not None and part.definition is not None:
+            if part.mods or part.instance.part is not part:
+                return id(part.instance)
+            part = part.parent
+        return 0
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
@@ -166,8 +177,9 @@ class Function(Running):
         """Results as trees: a call, or its elements."""
         if not self.sections and self.external is None:
             self.evaluator.fail(f"function {self.name} has no algorithm and is not external", node, scope)
-        self.evaluator.functions.setdefault(self.name, self)
-        call = tree.Call(AT, tree.Ref(AT, (self.name,)), tuple(as_tree(value) for value in given.values()))
+        call = tree.Call(
+            AT, tree.Ref(AT, (self.evaluator.registered(self),)), tuple(as_tree(value) for value in given.values())
+        )
         found = []
         local = dict(given)
         for name, entry in self.others.items():  # sizes may be said with these

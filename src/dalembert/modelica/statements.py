@@ -153,8 +153,8 @@ class Statements:
         if function.external is None and all(map(is_known, given.values())):
             function.run(given, node.call, scope)
             return []
-        evaluator.functions.setdefault(function.name, function)
-        return [tree.CallStatement(AT, evaluator_call(function.name, list(given.values())))]
+        name = evaluator.registered(function)
+        return [tree.CallStatement(AT, evaluator_call(name, list(given.values())))]
 
     def assigned(self, target: Any, value: Any, node: Any, scope: Scope) -> list[tuple[Any, Any]]:
         if isinstance(target, Arr) and isinstance(value, Arr) and target.shape == value.shape:
