@@ -139,6 +139,10 @@ EQUATIONS = {
         "package P function f input Real x; output Real y; algorithm y := x + 1; annotation(Inline = true); end f; model A Real x = f(time); end A; end P;",
         ["x = time + 1"],
     ),
+    "empty algorithms": (
+        "package P function f input Real x[:]; output Real y = sum(x); algorithm end f; model A Real y = f({time, 2}); Real z = f({1, 2}); end A; end P;",
+        ["y = P.f({time, 2})", "z = 3.0"],
+    ),
     "default and named arguments": (
         "package P function f input Real x; input Real k = 2*x; output Real y; algorithm y := x*k; end f; "
         "model A Real a = f(3); Real b = f(x = 3, k = 1); end A; end P;",
@@ -364,6 +368,8 @@ def test_external_objects_and_functions_are_kept():
     assert value(flat, "t") == "P.T({a[1], a[2]})"
     assert equations(flat) == ["y = P.get(t, time)"]
     assert flat.functions["P.get"].external.function == "get"
+    assert [one.external.function for one in flat.externals["P.T"]] == ["make", "drop"]
+    assert flatten(flat.to_modelica()).equation_count() == 1
 
 
 def test_long_sums_and_large_sets():

@@ -39,6 +39,8 @@ def test_equations_are_counted_as_by_another_tool(name):
     assert flat.equation_count() in (wanted if isinstance(wanted, tuple) else (wanted,))
     assert flat.equation_count() == len(flat.unknowns())
     assert flat.experiment["StopTime"] > 0
+    again = flatten(flat.to_modelica())
+    assert again.equation_count() == flat.equation_count()
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ class Calls:
         self.functions: dict[str, Function] = {}  # those that are left in equations
         self._made: dict[int, Function] = {}
         self._names: dict[str, dict[int, str]] = {}
+        self.externals: dict[str, Klass] = {}  # classes of external objects
 
     def call(self, node: tree.Call, scope: Scope) -> Any:
         name = node.function.names[0] if len(node.function.names) == 1 else None
@@ -234,6 +235,7 @@ class Calls:
         constructor = klass.scope().member("constructor")
         if constructor is None:
             self.fail(f"the external object {klass.name} has no constructor", node, scope)
+        self.externals[klass.name] = klass
         args = [self.value(arg, scope.symbolic()) for arg in node.args]
         named = {one.name: self.value(one.value, scope.symbolic()) for one in node.named}
         given = self.function(constructor.klass()).arguments(args, named, node, scope.symbolic())

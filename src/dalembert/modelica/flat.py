@@ -130,6 +130,8 @@ class FlatModel:
         `FlatFunction` by name, all that are called.
     records, enumerations : dict
         Types by name that functions and variables use.
+    externals : dict
+        Constructor and destructor, `FlatFunction`, of classes of external objects by name.
     notes : list of str
         What is worth knowing, as that there are more equations than unknowns.
     experiment : dict
@@ -149,6 +151,7 @@ class FlatModel:
     functions: dict[str, FlatFunction] = field(default_factory=dict)
     records: dict[str, FlatRecord] = field(default_factory=dict)
     enumerations: dict[str, EnumType] = field(default_factory=dict)
+    externals: dict[str, list[FlatFunction]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     experiment: dict[str, float] = field(default_factory=dict)
 

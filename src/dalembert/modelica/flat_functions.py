@@ -58,6 +58,14 @@ class FlatFunction:
 def collect_functions(flat: FlatModel, evaluator: Evaluator) -> None:
     """Put all functions that are called into the flat model, and those that they call."""
     writer = _Writer(flat, evaluator)
+    _collect(flat, evaluator, writer)
+    for name, klass in [*evaluator.externals.items()]:
+        members = [klass.scope().member(one) for one in ("constructor", "destructor")]
+        flat.externals[name] = [writer.function(evaluator.function(one.klass())) for one in members if one is not None]
+    _collect(flat, evaluator, writer)
+
+
+def _collect(flat: FlatModel, evaluator: Evaluator, writer: _Writer) -> None:
     while waiting := [name for name in evaluator.functions if name not in flat.functions]:
         for name in waiting:
             flat.functions[name] = writer.function(evaluator.functions[name])
@@ -102,6 +110,7 @@ class _Writer:
         if kind.builtin is None and klass.kind == "function":
             part.source.fail(f"functions as inputs (`{entry.name}`) are not supported", node.at)
         if kind.builtin == EXTERNAL:
+            self.evaluator.externals.setdefault(klass.name, klass)
             return Formal(entry.name, klass.name, dims, default)
         if kind.builtin is not None:
             if isinstance(kind.builtin, EnumType):

@@ -21,7 +21,7 @@ def flat_text(flat: FlatModel) -> str:
     """A class with scalar declarations and equations; functions and types stand beside it, in one package."""
     printer = Printer()
     types = [one for name, one in flat.enumerations.items() if name not in _KEPT]
-    alone = not (types or flat.records or flat.functions)
+    alone = not (types or flat.records or flat.functions or flat.externals)
     if not alone:
         printer.line(f"package {identifier(flat.name + '.flat')}")
         printer.depth += 1
@@ -29,8 +29,16 @@ def flat_text(flat: FlatModel) -> str:
             printer.line(f"type {identifier(one.name)} = enumeration({', '.join(one.literals)});")
         for record in flat.records.values():
             _record(printer, record)
+        for name, functions in flat.externals.items():
+            printer.line(f"class {identifier(name)}")
+            printer.depth += 1
+            printer.line("extends ExternalObject;")
+            for function in functions:
+                _function(printer, function, function.name.rsplit(".", 1)[-1])
+            printer.depth -= 1
+            printer.line(f"end {identifier(name)};")
         for function in flat.functions.values():
-            _function(printer, function)
+            _function(printer, function, identifier(function.name))
     _model(printer, flat)
     if not alone:
         printer.depth -= 1
@@ -142,8 +150,8 @@ def _record(printer: Printer, record: FlatRecord) -> None:
     printer.line(f"end {identifier(record.name)};")
 
 
-def _function(printer: Printer, function: FlatFunction) -> None:
-    printer.line(f"{'' if function.pure else 'impure '}function {identifier(function.name)}")
+def _function(printer: Printer, function: FlatFunction, name: str) -> None:
+    printer.line(f"{'' if function.pure else 'impure '}function {name}")
     printer.depth += 1
     for word, formals in (("input ", function.inputs), ("output ", function.outputs)):
         for one in formals:
@@ -155,7 +163,7 @@ def _function(printer: Printer, function: FlatFunction) -> None:
         for one in function.locals:
             printer.line(_formal(one))
         printer.depth -= 1
-    if function.statements:
+    if function.external is None:  # an algorithm may be empty, where outputs have values of their own
         printer.line("algorithm")
         printer.block(renamed(tuple(function.statements)))
     printer.depth += 1
@@ -176,4 +184,4 @@ def _function(printer: Printer, function: FlatFunction) -> None:
             rules.append(f"derivative{f'({chr(44).join(inside)})' if inside else ''} = {identifier(rule.function)}")
         printer.line(f"annotation({', '.join(rules)});")
     printer.depth -= 1
-    printer.line(f"end {identifier(function.name)};")
+    printer.line(f"end {name};")
