@@ -68,6 +68,7 @@ ENTRIES |= {
     "simulate(model)": lambda value: da.simulate(value, (0, 0.01), p0=[1, 0]),
     "simulate(unknown=)": lambda value: simulate(nonsense=value),
     "simulate of a DAE(x0=)": lambda value: da.simulate(DAE, (0, 0.01), x0=value),
+    "simulate of a DAE(fixed=)": lambda value: da.simulate(DAE, (0, 0.01), x0=[1, 1], fixed=value),
     "start of t_span": lambda value: simulate(t_span=(value, 0.01)),
     "end of t_span": lambda value: simulate(t_span=(0, value)) if value is not True else None,
     "entry of p0": lambda value: simulate(p0=[1, value]),
@@ -104,6 +105,13 @@ ENTRIES |= {
     "consistent_initial_values(rtol=)": lambda value: da.consistent_initial_values(MODEL, p0=[1, 0], rtol=value),
     "consistent_initial_values(atol=)": lambda value: da.consistent_initial_values(MODEL, p0=[1, 0], atol=value),
     "consistent_initial_values(x0=)": lambda value: da.consistent_initial_values(DAE, x0=value),
+    "entry of fixed": lambda value: da.consistent_initial_values(DAE, x0=[1, 1], fixed=[value]),
+    "initial conditions of a DAE": lambda value: da.consistent_initial_values(
+        DAE, x0=[1, 1], initial_conditions=lambda s: value
+    ),
+    "an initial condition of a DAE": lambda value: da.consistent_initial_values(
+        DAE, x0=[1, 1], initial_conditions=lambda s: [value]
+    ),
     "hidden_constraints(model)": lambda value: da.hidden_constraints(value),
     "hidden.velocity(p)": lambda value: da.hidden_constraints(MODEL).velocity(value, [0, 0]),
     "hidden.velocity(t)": lambda value: da.hidden_constraints(MODEL).velocity([1, 0], [0, 0], value),

@@ -239,7 +239,7 @@ def test_iterations_that_never_converge(method):
 
 @pytest.mark.parametrize("method", IMPLICIT)
 def test_matrices_that_are_always_singular(method):
-    model = da.QuasiLinearDAE(x=["a", "b"], leading=[1, 0], rhs=lambda s: [-s.a, s.a - 1])
+    model = da.QuasiLinearDAE(x=["a", "b"], leading=[1, 0], rhs=lambda s: [-s.a, s.a - 1], hidden="given")
     trusting = type(METHODS[method])(initial_values="trust")
     with pytest.raises(da.SingularMatrix, match="'b'") as caught:
         da.simulate(model, (0, 1), method=trusting, trace=True, x0=[1, 0])

@@ -131,7 +131,7 @@ def test_redundancy_is_answered_with_the_method_that_treats_it(method):
 
 
 def test_models_without_multipliers_are_not_sent_to_geoms():
-    model = da.QuasiLinearDAE(x=["a", "b"], leading=[1, 0], rhs=lambda s: [-s.a, s.a - 1])
+    model = da.QuasiLinearDAE(x=["a", "b"], leading=[1, 0], rhs=lambda s: [-s.a, s.a - 1], hidden="given")
     with pytest.raises(da.SimulationError) as caught:
         da.simulate(model, (0, 1), x0=[1, 0], method=da.Radau5(initial_values="trust"))
     assert "Geoms" not in str(caught.value)

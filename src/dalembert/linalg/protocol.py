@@ -4,7 +4,7 @@ A solver is a frozen object of options. It is asked for a *pattern*, of which th
 
     SaddlePattern      [M Uᵀ; G 0] of half-explicit methods and projections (`saddle.solver`)
     IterationPattern   σ E − J of implicit methods, as many equations as unknowns (Odassl: and constraints below them)
-    ProjectedPattern   σ E − J of Geoms and Qualidaes: constraints on all levels, and differential equations that are projected
+    ProjectedPattern   σ E − J of Geoms and Qualidaes: constraints on all levels, differential equations projected
 
     obstacle(pattern)        why the solver is not for the pattern; empty if it is
     choose(pattern)          the solver that does the work: itself, except for `Auto`

@@ -56,7 +56,7 @@ def start_values(
     >>> start_values(da.problems.pendulum(g=9.81).model, 0.0, {"p0": [0.6, -0.8], "v0": [0.4, 0.3]}).lam
     array([4.049])
     """
-    if initial_conditions is None and mode in _MODES and not fixed:
+    if initial_conditions is None and mode in _MODES and type(fixed) is tuple and not fixed:
         prepared = prepared_start(model)
         found = prepared.solve(model, t0, given, mode, rtol, atol) if prepared is not None else None
         if found is not None and (mode == "trust" or invariants_hold(model, found.t, found.values, rtol, atol)):

@@ -253,6 +253,14 @@ def test_conditions_with_derivatives():
     assert np.abs(steady.x_dot).max() < 1e-14
 
 
+def test_a_condition_that_zero_is_no_guess_for():
+    """The force does not change with the velocity where that is zero; others are tried, and what is given stays."""
+    found = quietly(pendulum(), {"x": 0.6, "y": -0.8}, fixed=["x"], initial_conditions=lambda s: [s.vx_dot + 6])
+    check_pendulum(found)
+    assert found.x[:2].tolist() == [0.6, -0.8]
+    assert found.x[4] == pytest.approx(10)
+
+
 def test_conditions_with_outputs_time_and_inputs():
     model = da.QuasiLinearDAE(
         x=["x", "v", "f"], leading=[[1, 0, 0], [0, 1, 0], [0, 0, 0]], rhs=lambda s: [s.v, s.f, s.f - s.push + s.x],

@@ -196,3 +196,85 @@ def test_circuits_and_reactors(problem, index):
     assert problem.model.index == index
     for tolerance, allowed in ((1e-6, 1e-5), (1e-9, 2e-8)):
         assert problem.error(problem.simulate(method=da.Qualidaes(), rtol=tolerance, atol=tolerance)) < allowed
+
+
+# -- other methods, other ways to say the same ---------------------------------------------------------------------
+
+#: errors that a method may have at tolerance 1e-7
+ALLOWED = {"Qualidaes": 1e-6, "Radau5": 1e-5, "Dassl": 1e-4, "Odassl": 1e-4}
+
+
+@pytest.mark.parametrize(
+    "method", [da.Qualidaes(), da.Radau5(), da.Dassl(), da.Odassl()], ids=lambda m: type(m).__name__
+)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        problems.batch_reactor(jacket=True),
+        problems.elastic_robot(),
+        problems.integrator_chain(6),
+        problems.current_transformer(),
+        problems.rc_ladder(40, source="node"),
+        naive(problems.rolling_disc()),
+        naive(problems.four_bar_linkage()),
+        naive(problems.motor_pendulum()),
+    ],
+    ids=lambda problem: problem.model.name,
+)
+def test_every_method_takes_the_regularized_equations(problem, method):
+    solution = problem.simulate(method=method, rtol=1e-7, atol=1e-7)
+    assert problem.error(solution) < ALLOWED[type(method).__name__]
+
+
+def implicit(problem):
+    """A `QuasiLinearDAE` as F(t, x, x') = 0, k - E x' = 0."""
+    graph = problem.model.graph
+    E, k = (graph.functions[role].sx for role in ("leading", "rhs"))
+    function = ca.Function(
+        "F", [graph.t, graph.symbol["x"], graph.dx, graph.parameter_symbols], [k - ca.mtimes(E, graph.dx)]
+    )
+    parameters = list(problem.model.parameters)
+    names = [f"unknown{k}" for k in range(len(problem.x0))]  # x and x_dot may both be unknowns of the problem
+
+    def residual(s):
+        given = ca.vertcat(*(s[name].sx for name in parameters)) if parameters else ca.SX(0, 1)
+        columns = [[s[name + end].sx for name in names] for end in ("", "_dot")]
+        return function(s.t.sx, *(ca.vertcat(*column) for column in columns), given)
+
+    return da.ImplicitDAE(x=names, residual=residual, parameters=problem.model.parameters)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [problems.elastic_robot(), problems.current_transformer(), problems.batch_reactor(jacket=True),
+     naive(problems.car_axis()), problems.integrator_chain(4)],
+    ids=lambda problem: problem.model.name,
+)  # fmt: skip
+def test_implicit_equations_are_as_good(problem):
+    model = implicit(problem)
+    assert model.index == problem.model.index
+    tolerances = {"rtol": 1e-8, "atol": 1e-8}
+    one = da.simulate(model, (0, problem.t_end), **problem.start(), **tolerances)
+    other = problem.simulate(**tolerances)
+    assert problem.error(one) < 3 * problem.error(other) + 1e-6
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        lambda s: np.sqrt(s.x**2 + s.y**2) - 1,
+        lambda s: 1e4 * (s.x**2 + s.y**2 - 1),
+        lambda s: np.log(s.x**2 + s.y**2),
+        lambda s: s.x * s.x**3 / s.x**2 + s.y**2 - 1 + 0 * s.vx,
+    ],
+)
+def test_the_same_circle_in_other_words(constraint):
+    model = da.QuasiLinearDAE(
+        x=["x", "y", "vx", "vy", "pull"], leading=[1, 1, 1, 1, 0],
+        rhs=lambda s: [s.vx, s.vy, -s.pull * s.x, -s.pull * s.y - 9.81, constraint(s)],
+    )  # fmt: skip
+    assert model.index == 3
+    reference = problems.pendulum(g=9.81, start=1.0, t_end=3.0).reference
+    start = [np.sin(1.0), -np.cos(1.0), 0, 0, 0]
+    solution = da.simulate(model, (0, 3), x0=start, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(solution.x[-1, :4], [*reference.p, *reference.v], atol=1e-6)

@@ -109,7 +109,8 @@ class Classes:
         self.names, self.residual = equations.names, equations.residual
         self.x, self.x_dot = equations.x, equations.x_dot
         self.n = self.x.numel()
-        moves = np.diff(ca.jacobian_sparsity(self.residual, self.x_dot).colind()) > 0
+        self._pattern = self._occurring()
+        moves = np.diff(self._pattern.colind())[self.n : 2 * self.n] > 0
         self.preferred = np.where(moves, 0, self.n) + np.arange(self.n)  # the smallest one of a class is kept
         self.parent, self.sign = np.arange(self.n), np.ones(self.n, int)
         self.constants: dict[int, ca.SX] = {}  # by the root of the class
@@ -142,12 +143,16 @@ class Classes:
             ca.vertcat(expansion.expressions(self.x[kept]), expansion.expressions(self.x_dot[kept], constant=False)),
         )
         self.residual = ca.substitute(self.residual, old, new)
+        self._pattern = self._occurring()
         return True
+
+    def _occurring(self) -> ca.Sparsity:
+        """What occurs in which equation: unknowns, derivatives, and whatever else may change."""
+        return ca.jacobian_sparsity(self.residual, ca.vertcat(self.x, self.x_dot, self.graph.changing))
 
     def _candidates(self) -> Iterator[tuple[int, list[int], list[float], ca.SX]]:
         """Equations a x + b y = 0 with |a| = |b|, or a x + c = 0 with c of parameters: number, columns, a and b, c."""
-        pattern = ca.jacobian_sparsity(self.residual, ca.vertcat(self.x, self.x_dot, self.graph.changing))
-        rows, columns = (np.array(part, int) for part in pattern.get_triplet())
+        rows, columns = (np.array(part, int) for part in self._pattern.get_triplet())
         count = np.bincount(rows, minlength=len(self.names))
         other = np.bincount(rows[columns >= self.n], minlength=len(self.names))
         few = (count >= 1) & (count <= 2) & (other == 0)

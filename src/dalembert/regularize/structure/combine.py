@@ -30,6 +30,8 @@ from dalembert.regularize.structure.matching import best_transversal, maximum_ma
 CANCELLED = 1e-10
 #: value of an unknown that has no influence
 ANYTHING = 0.37
+#: how often all singular blocks are looked at, and how many of them are too many
+PASSES, MOST = 60, 300
 #: a matrix whose scaled pivots are above this is regular
 CLEARLY = 1e-6
 
@@ -38,7 +40,7 @@ def combined(model: Model, equations: Equations) -> tuple[Equations, Incidence]:
     """Equations that have the solutions of the given ones, and whose structure tells the truth; else the given ones."""
     sigma = equations.incidence()
     given, freedom = (equations, sigma), sigma.shape[1] + 1
-    for _ in range(2 * sigma.shape[0] + 1):
+    for _ in range(PASSES):
         if sigma.shape[0] != sigma.shape[1] or (maximum_matching(sigma) < 0).any():
             return given
         structure = structure_of(model, equations, sigma)
@@ -78,13 +80,20 @@ def _with_a_combination(
     model: Model, equations: Equations, structure: Structure, seen: list[list[Singular]]
 ) -> Equations | None:
     """The equations with a combination in place of one of them; None if there is none with the same numbers."""
+    replacements = {}
+    if len(seen[0]) > MOST:
+        return None
     for block in seen[0]:
         again = [other for found in seen[1:] for other in found if np.array_equal(other.rows, block.rows)]
         if len(block.rows) > 1 and len(again) == len(seen) - 1 and _same(block, again):
-            better = _replaced(model, equations, structure, block)
-            if better is not None:
-                return better
-    return None
+            replacements |= _replacement(model, equations, structure, block)
+    if not replacements:
+        return None
+    rows, names = ca.vertsplit(equations.residual), list(equations.names)
+    spent = np.zeros(len(names), int) if equations.spent is None else equations.spent.copy()
+    for place, found in replacements.items():
+        rows[place], names[place], spent[place] = found
+    return Equations(tuple(names), ca.vertcat(*rows), equations.x, equations.x_dot, spent)
 
 
 def _points(model: Model) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
@@ -117,8 +126,11 @@ def _same(block: Singular, again: list[Singular]) -> bool:
     return all(np.abs(other.combination / other.combination[largest] - shares).max() <= SAME for other in again)
 
 
-def _replaced(model: Model, equations: Equations, structure: Structure, block: Singular) -> Equations | None:
-    """The combination of a singular block in place of that of its equations which is differentiated least.
+def _replacement(
+    model: Model, equations: Equations, structure: Structure, block: Singular
+) -> dict[int, tuple[ca.SX, str, int]]:
+    """The combination of a singular block for that of its equations which is differentiated least: expression, name,
+    and how often equations in it are differentiated. Empty if it cannot be written.
 
     Others may enter with their first derivative, if they contain none themselves: so they are constraints, which hold
     further on.
@@ -134,16 +146,12 @@ def _replaced(model: Model, equations: Equations, structure: Structure, block: S
     if again:
         moving = ca.vertcat(equations.x_dot, model.graph.ddu)
         if counts.max() > 1 or ca.depends_on(terms[again], moving):
-            return None
+            return {}
         terms[again] = Motion.of(model, equations.x, equations.x_dot).derivative(terms[again])
     row = _sum(model, equations, terms * ca.DM(shares))
-    rows, names = ca.vertsplit(equations.residual), list(equations.names)
-    spent = np.zeros(len(names), int) if equations.spent is None else equations.spent.copy()
-    place = int(block.rows[target])
-    spent[place] = (spent[block.rows] + counts).max()
-    rows[place] = row
-    names[place] = combination_text(shares, [names[i] for i in block.rows], counts)
-    return Equations(tuple(names), ca.vertcat(*rows), equations.x, equations.x_dot, spent)
+    name = combination_text(shares, [equations.names[i] for i in block.rows], counts)
+    before = 0 if equations.spent is None else equations.spent[block.rows]
+    return {int(block.rows[target]): (row, name, int((before + counts).max()))}
 
 
 def _sum(model: Model, equations: Equations, terms: ca.SX) -> ca.SX:

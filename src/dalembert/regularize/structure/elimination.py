@@ -23,6 +23,8 @@ from dalembert.regularize.structure.switching import rows_that_switch
 LARGEST_BLOCK = 60
 #: derivatives that contain others, which contain others …: long chains make dense rows of sparse ones
 DEEPEST = 8
+#: coefficients that are sums, in units of what else stands in a row: smaller ones are rounding errors
+ROUNDING = 1e-12
 #: pivots of scaled matrices below this are zero
 SMALLEST = 1e-9
 
@@ -95,7 +97,9 @@ class _Entries:
         fits = (structure.d[columns] - structure.c[rows] == 1) & ~nonlinear[rows]
         varies = _touched(nonzeros, ca.vertcat(graph.symbol["x"], graph.dx, graph.changing))
         numbers = _parameter_numbers(model, nonzeros, ~varies)
-        good = fits & ~varies & np.isfinite(numbers) & (numbers != 0)
+        largest = np.zeros(E.shape[0])
+        np.maximum.at(largest, rows, np.nan_to_num(np.abs(numbers)))
+        good = fits & ~varies & np.isfinite(numbers) & (np.abs(numbers) > ROUNDING * largest[rows])
         safe = frozenset(zip(rows[good].tolist(), columns[good].tolist(), strict=True))
         return cls(Incidence.of(rows[fits], columns[fits], np.ones(fits.sum()), E.shape), safe)
 
@@ -317,9 +321,22 @@ def _safe_coefficients(model: Model, rows: ca.SX, J: ca.SX, y: ca.SX) -> dict[tu
     nonzeros = J.nz[:]
     varies = _touched(nonzeros, ca.vertcat(graph.symbol["x"], y, graph.changing))
     values = _parameter_numbers(model, nonzeros, ~varies)
-    good = np.flatnonzero(~varies & np.isfinite(values) & (values != 0) & ~rows_that_switch(rows, y)[i])
+    large = np.abs(values) > ROUNDING * _sizes(model, rows, y)[i]
+    good = np.flatnonzero(~varies & np.isfinite(values) & large & ~rows_that_switch(rows, y)[i])
     entries = ca.vertsplit(nonzeros[good.tolist()]) if len(good) else []
     return dict(zip(zip(i[good].tolist(), j[good].tolist(), strict=True), entries, strict=True))
+
+
+def _sizes(model: Model, rows: ca.SX, y: ca.SX) -> np.ndarray:
+    """The largest derivative of each row by an unknown, at points in which nothing vanishes by chance."""
+    graph, sizes = model.graph, np.zeros(rows.numel())
+    J = ca.sparsify(ca.jacobian(rows, ca.vertcat(graph.symbol["x"], y)))
+    places = np.array(J.sparsity().get_triplet()[0], int)
+    function = ca.Function("J", [graph.t, graph.symbol["x"], y, graph.theta], [J.nz[:]])
+    for t, x, x_dot, theta in sample_points(model)[:2]:
+        values = np.abs(np.array(function(t, x, np.resize(x_dot, y.numel()), theta), float).ravel())
+        np.maximum.at(sizes, places, np.nan_to_num(values, posinf=0.0))
+    return sizes
 
 
 def _parameter_numbers(model: Model, column: ca.SX, which: np.ndarray) -> np.ndarray:

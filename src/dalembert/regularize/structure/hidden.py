@@ -72,7 +72,7 @@ def _regularized(model: Model, structure: Structure) -> Regularized:
     equations, _ = equations_of(model)
     x, x_dot = equations.x, equations.x_dot
     F = picked(equations.residual, structure.rows)
-    if structure.c.any():
+    if structure.c.any() or len(equations.names) > len(structure.rows):
         check_generic_points(model, structure)
         check_smoothness(model, structure, F)
     E = leading_matrix(F, x_dot)

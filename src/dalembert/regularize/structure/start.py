@@ -22,7 +22,7 @@ from dalembert.regularize.directions import DISTANCES
 from dalembert.regularize.initial import InitialValues
 from dalembert.regularize.initial_quasi_linear import LARGEST
 from dalembert.regularize.judgement import check_unchanged, relative_change, tell_of_unknowns
-from dalembert.regularize.newton import Matrix, column_scales, nearest_solution, row_sizes
+from dalembert.regularize.newton import Matrix, column_scales, holds, nearest_solution, row_sizes
 from dalembert.regularize.structure.forms import Regularized
 from dalembert.regularize.structure.hidden import regularized
 from dalembert.regularize.structure.start_equations import Conditions, StartEquations, start_equations
@@ -209,10 +209,10 @@ class Start:
                 continue
         try:
             return problem.solve(free, self.z, given)
-        except InconsistentInitialValues as error:
+        except InconsistentInitialValues:
             if not last:
                 raise
-            raise contradiction(self, rows, moving, problem.best) from error
+        raise contradiction(self, rows, moving, problem.best)
 
     def must_be_determined(self, missing: np.ndarray, known: np.ndarray) -> None:
         """Raise if unknowns of which no value was given could as well have others, while given ones stay."""
@@ -268,7 +268,7 @@ class _Part:
         return np.flatnonzero(np.isin(self._columns, unknowns))
 
     def guesses(self, free: np.ndarray, z: np.ndarray) -> Iterator[np.ndarray]:
-        """z; and if the free unknowns are enough to satisfy the equations, other values of these."""
+        """z; and if free unknowns are enough to satisfy the equations in which they occur, other values of these."""
         yield z
         rng = np.random.default_rng(len(free))
         for distance in DISTANCES:
@@ -277,6 +277,9 @@ class _Part:
             residual, J = self.numbers(guess)
             if not np.isfinite(residual).all():
                 continue
-            if not independent(J, self._places(free)):
+            places = self._places(free)
+            here = row_sizes(J[:, places]) > 0 if len(places) else np.zeros(len(residual), bool)
+            others = ~here & ~holds(residual, J, guess[self._columns])
+            if others.any() or not independent(J[np.flatnonzero(here)], places):
                 return
             yield guess

@@ -241,6 +241,7 @@ def _overdetermined(model: Model) -> System:
     return dataclasses.replace(
         system,
         formulation="regularized, overdetermined",
+        index=np.ones(system.n, np.int64),  # constraints of the highest level are to be satisfied as all others
         equations=tuple(system.equations[i] for i in kept),
         residual=system.residual[kept],
         jacobian=system.jacobian[kept, :],
