@@ -113,6 +113,15 @@ def test_arguments_that_make_no_sense(arguments, words):
         flatten(*arguments)
 
 
+NAMES = (
+    "sum max size der pre String Integer cat fill ones zeros identity transpose cross skew diagonal linspace scalar vector "
+    "matrix product ndims abs mod integer noEvent smooth homotopy semiLinear delay sample initial edge change terminate "
+    "reinit assert Connections connect for if when each redeclare replaceable final constant parameter input output flow "
+    "protected extends algorithm equation Boolean E R x f a.b P.Q time P Real true end"
+)
+REPLACEMENTS = [*NAMES.split(), "0", "-1", "2", "1.5", '"s"', "{1, 2}", "[1, 2; 3, 4]", "{{1}}", "(1, 2)", "1:3", ":"]
+
+
 def test_depth_is_limited():
     with pytest.raises(da.ModelicaError, match="too deeply") as caught:
         flatten("model A Real x = " + "(" * 30 + "time" + (" + time" * 900 + ")") * 30 + "; end A;").to_modelica()
@@ -133,7 +142,7 @@ def check(seed: int) -> bool:
         elif change == 2:
             tokens.insert(i, tokens[j])
         else:
-            tokens[i] = rng.choice(["0", "-1", "2", "1.5", "true", "x", "Real", "time", "P", '"s"', "{1, 2}", "end"])
+            tokens[i] = rng.choice(REPLACEMENTS)
     text = " ".join(tokens)
     error = refusal(text)
     assert error is None or error.line is not None or str(error).startswith("there is no "), text

@@ -12,7 +12,17 @@ from dalembert.modelica.evaluate import Evaluator
 from dalembert.modelica.flat import FlatAlgorithm, FlatAssert, FlatEquation, FlatModel, FlatWhen, Origin
 from dalembert.modelica.scopes import Part, Scope, World
 from dalembert.modelica.statements import Statements, evaluator_call
-from dalembert.modelica.values import AT, Arr, EnumValue, RecordValue, as_tree, is_known, products, shape_of
+from dalembert.modelica.values import (
+    AT,
+    Arr,
+    EnumValue,
+    FunctionValue,
+    RecordValue,
+    as_tree,
+    is_known,
+    products,
+    shape_of,
+)
 
 Flat = FlatEquation | FlatWhen | FlatAssert | FlatAlgorithm | tree.CallStatement
 
@@ -112,6 +122,8 @@ class Behaviour(Statements):
                 self.evaluator.fail(f"both sides have different sizes: {sizes[0]} and {sizes[1]}", node, scope)
             pairs = zip(left.items, right.items, strict=True)
             return [pair for a, b in pairs for pair in self.scalars(a, b, node, scope)]
+        if isinstance(left, FunctionValue) or isinstance(right, FunctionValue):
+            self.evaluator.fail("a function has no value without its arguments", node, scope)
         if is_known(left) and is_known(right):
             if left == right:
                 return []  # nothing is said
@@ -155,6 +167,8 @@ class Behaviour(Statements):
         if name == "assert":
             return self.assertion(call, scope, origin)
         if name == "terminate":
+            if len(call.args) != 1:
+                evaluator.fail("`terminate` needs a message", node, scope)
             return [tree.CallStatement(AT, evaluator_call(name, [evaluator.value(arg, scope) for arg in call.args]))]
         if name == "reinit":
             evaluator.fail("`reinit` can only stand in a when-clause", node, scope)
@@ -240,7 +254,7 @@ class Behaviour(Statements):
             if len({equation.left for equation in row}) == 1:
                 found.append(FlatEquation(row[0].left, _choice(conditions, [one.right for one in row]), row[0].origin))
             else:
-                residuals = [as_tree(operators.scalar("-", _bare(one.left), _bare(one.right))) for one in row]
+                residuals = [self.residual(one) for one in row]
                 found.append(FlatEquation(tree.Literal(AT, 0.0), _choice(conditions, residuals), origin))
         for i, body in enumerate(bodies):
             before = [tree.Unary(AT, "not", condition) for condition in conditions[:i]] + conditions[i : i + 1]
@@ -252,6 +266,12 @@ class Behaviour(Statements):
                     holds = tree.Binary(AT, "or", tree.Unary(AT, "not", guard), one.condition)
                     found.append(FlatAssert(holds, one.message, one.level, one.origin))
         return found
+
+    def residual(self, equation: FlatEquation) -> tree.Expression:
+        try:
+            return as_tree(operators.scalar("-", _bare(equation.left), _bare(equation.right)))
+        except ValueError as reason:
+            equation.origin.source.fail(str(reason), equation.origin.at)
 
     def known_conditions(self, node: tree.If, scope: Scope) -> bool:
         """Whether parameters alone decide."""

@@ -96,7 +96,7 @@ class Calls:
             self.fail(f"the builtin function `{name}` has no arguments with names", node.named[0], scope)
         if name in ("Integer", "integer") and len(args) == 1 and isinstance(args[0], EnumValue):
             return args[0].index
-        if name == "Integer" and isinstance(args[0], tuple):
+        if name == "Integer" and len(args) == 1 and isinstance(args[0], tuple):
             return builtins.call_tree("Integer", args[0])
         if name in builtins.SCALAR:
             wanted = 2 if name in ("atan2", "div", "mod", "rem") else 1
@@ -104,7 +104,10 @@ class Calls:
                 self.fail(f"`{name}` has {wanted} arguments, not {len(args)}", node, scope)
             return builtins.apply_scalar(name, args)
         if name in ("min", "max") and args:
-            return builtins.extreme(name, args)
+            try:
+                return builtins.extreme(name, args)
+            except TypeError:
+                self.fail(f"`{name}` cannot compare these", node, scope)
         if name in builtins.ARRAY:
             first = _SIZES_FROM.get(name)
             if first is not None and not all(map(is_known, args[first:])):
@@ -162,6 +165,8 @@ class Calls:
         size = next((arg.shape for arg in args if isinstance(arg, Arr)), None)
         if size is not None and not isinstance(value, Arr):
             value = builtins.filled(value, list(size))
+        if any(isinstance(arg, Arr) and arg.shape != size for arg in (value, *args)):
+            raise ValueError(f"the arguments of {name} have different sizes")
         if isinstance(value, Arr):
             others = [arg.items if isinstance(arg, Arr) else [arg] * len(value.items) for arg in args]
             items = []
@@ -216,8 +221,13 @@ class Calls:
     def call_class(self, klass: Klass, node: tree.Call, scope: Scope) -> Any:
         kind = klass.kind
         if isinstance(klass.scope().builtin, EnumType):
+            enum = klass.scope().builtin
+            if len(node.args) != 1:
+                self.fail(f"{enum.name} needs one number", node, scope)
             value = self.known_value(node.args[0], scope, "the number of a value")
-            return EnumValue(klass.scope().builtin, value)
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= len(enum.literals):
+                self.fail(f"{enum.name} has no value number {value}", node, scope)
+            return EnumValue(enum, value)
         if klass.scope().builtin == EXTERNAL:
             return self.external_object(klass, node, scope)
         if kind == "record" or klass.scope().kind == "record":

@@ -75,7 +75,7 @@ class Function(Running):
         """All results."""
         given = self.arguments(args, named, node, scope)
         spread = self.spread(given)
-        if spread is not None:
+        if spread is not None and self.outputs:
             rows = [self.results({**given, **row}, node, scope)[0] for row in spread[1]]
             return [
                 Arr(spread[0] + shape_of(rows[0]), [item for row in rows for item in _items(row)])
@@ -117,6 +117,8 @@ class Function(Running):
         names = []
         for name, value in given.items():
             if isinstance(value, Arr) and not self.rank(self.inputs[name]):
+                if extra not in (None, value.shape):
+                    raise ValueError(f"the arguments of {self.name} have different sizes")
                 names.append(name)
                 extra = value.shape
         if extra is None:

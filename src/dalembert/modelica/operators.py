@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dalembert.modelica import tree
-from dalembert.modelica.values import AT, Arr, EnumValue, RecordValue, as_tree, shape_of
+from dalembert.modelica.values import AT, Arr, EnumValue, FunctionValue, RecordValue, as_tree, shape_of
 
 _MANY = 100  # terms of a sum
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -128,7 +128,7 @@ def scalar(op: str, left: Any, right: Any) -> Any:
     if op in _RELATIONS:
         return _relation(op, left, right)
     for value in (left, right):
-        if isinstance(value, bool | EnumValue) or (isinstance(value, str) and op != "+"):
+        if isinstance(value, bool | EnumValue | FunctionValue) or (isinstance(value, str) and op != "+"):
             raise ValueError(f"`{op}` is for numbers, not for {_shown(value)}")
     if isinstance(left, str) or isinstance(right, str):
         if isinstance(left, str) and isinstance(right, str):
@@ -224,7 +224,7 @@ def _relation(op: str, left: Any, right: Any) -> Any:
     if isinstance(left, tuple) or isinstance(right, tuple):
         return tree.Binary(AT, op, as_tree(left), as_tree(right))
     kinds = [_kind(left), _kind(right)]
-    if kinds[0] != kinds[1]:
+    if kinds[0] != kinds[1] or kinds[0] in ("a record", "a function"):
         raise ValueError(f"{_shown(left)} and {_shown(right)} cannot be compared")
     if isinstance(left, EnumValue):
         left, right = left.index, right.index
@@ -253,7 +253,7 @@ def _kind(value: Any) -> str:
         return "a String"
     if isinstance(value, EnumValue):
         return f"a value of {value.type.name}"
-    return "a number" if is_number(value) else "a record"
+    return "a number" if is_number(value) else "a record" if isinstance(value, RecordValue) else "a function"
 
 
 def _shown(value: Any) -> str:

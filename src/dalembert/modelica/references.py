@@ -129,7 +129,7 @@ class References:
             if name not in value.fields:
                 self.fail(f"the record {value.type} has no field `{name}`", node, scope, nearest(name, value.fields))
             return value.fields[name]
-        if isinstance(value, tuple) and not isinstance(value, FunctionValue):
+        if isinstance(value, tuple):
             return tree.Field(AT, value, name)
         self.fail(f"this value has no field `{name}`", node, scope)
 
@@ -173,7 +173,7 @@ class References:
                 try:
                     found = self.value(sub, scope.constant())
                 except ModelicaError:
-                    if isinstance(found, Arr) or scope.const:
+                    if not isinstance(found, tuple) or scope.const:
                         raise
                     return found
         finally:

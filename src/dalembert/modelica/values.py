@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from dalembert.modelica import tree
 
@@ -118,11 +118,16 @@ class RecordValue:
     __hash__ = None
 
 
-class FunctionValue(NamedTuple):
+class FunctionValue:
     """A function that is handed over, with some inputs bound."""
 
-    klass: Any
-    bound: dict[str, Any]
+    __slots__ = ("bound", "klass")
+
+    def __init__(self, klass: Any, bound: dict[str, Any]):
+        self.klass, self.bound = klass, bound
+
+    def __repr__(self) -> str:
+        return f"function {self.klass.name}"
 
 
 def products(dims: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -161,7 +166,7 @@ def scalars(value: Any) -> Iterable[Any]:
 
 def is_known(value: Any) -> bool:
     """Whether nothing within a value waits for the simulation."""
-    return not any(isinstance(one, tuple) and not isinstance(one, FunctionValue) for one in scalars(value))
+    return not any(isinstance(one, tuple) for one in scalars(value))
 
 
 def as_tree(value: Any) -> tree.Expression:
