@@ -15,7 +15,7 @@ ROOT = Path(dalembert.__file__).parent
 #: a room imports from its own or a lower rank
 RANKS = {
     "background": 0, "checks": 0, "errors": 0, "kept": 0, "locks": 0, "options": 0,
-    "model": 1, "multibody": 1, "problems": 1,
+    "model": 1, "modelica": 1, "multibody": 1, "problems": 1,
     "regularize": 2,
     "compile": 3, "linalg": 3, "recursions": 3,
     "solvers": 4,
@@ -30,6 +30,7 @@ EXCEPTIONS = {
     ("model/dae.py", "dalembert.regularize.structure.hidden_levels"),  # model.hidden_constraints()
     ("model/dae.py", "dalembert.regularize.structure.analyse"),  # model.structure, model.index: at their first call
     ("problems/problem.py", "dalembert.simulate"),  # Problem.simulate, a convenience: at its first call, never before
+    ("modelica/cache.py", "dalembert.compile.store"),  # what is kept on disk is sealed there; no solvers
 }
 
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

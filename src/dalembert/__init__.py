@@ -70,6 +70,7 @@ _HOME = {
     "NumericallySingular": "errors",
     "StructurallySingular": "errors",
     "UrdfError": "errors",
+    "ModelicaError": "errors",
     "CannotAssemble": "errors",
     "NoEquilibrium": "errors",
     "OptionError": "errors",
@@ -103,7 +104,7 @@ _HOME = {
     "UrdfWarning": "errors",
     "CacheNotTrusted": "errors",
 }
-_ROOMS = ("problems", "studies")
+_ROOMS = ("modelica", "problems", "studies")
 
 __all__ = [*_HOME, *_ROOMS]
 

@@ -75,6 +75,36 @@ class NumericallySingular(ModelError):
         self.equations, self.variables = equations, variables
 
 
+class ModelicaError(ModelError):
+    """Modelica text is faulty, or says something that is not supported.
+
+    Attributes
+    ----------
+    path : str or None
+        The file; None if the text came from elsewhere.
+    line, column : int or None
+        Where it is, counted from 1.
+    excerpt : str
+        That line, with a caret under the place.
+    suggestion : str or None
+        What may have been meant, or what to do.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        path: Any = None,
+        line: int | None = None,
+        column: int | None = None,
+        excerpt: str = "",
+        suggestion: str | None = None,
+    ):
+        self.path, self.line, self.column = path, line, column
+        self.excerpt, self.suggestion = excerpt, suggestion
+        place = "" if line is None else f"{path or 'Modelica text'}:{line}:{column}: "
+        super().__init__("\n".join(filter(None, [place + message, excerpt, suggestion and f"  {suggestion}"])))
+
+
 class CannotAssemble(ModelError):
     """Bodies and joints cannot be put together: a loop does not close, or known values contradict each other.
 

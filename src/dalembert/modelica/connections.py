@@ -1,0 +1,196 @@
+"""connect: sets of connected scalars, and the equations that they mean.
+
+A scalar of a connector has two faces: outside, seen from the component that it belongs to, and inside, seen from the
+one around it. Sets hold pairs of name and face; the signs of flow variables follow from the face.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dalembert.modelica import tree
+from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
+from dalembert.modelica.flat import FlatEquation, Origin
+from dalembert.modelica.operators import negated, total
+from dalembert.modelica.scopes import Entry, Scope
+from dalembert.modelica.values import AT, Arr
+
+if TYPE_CHECKING:
+    from dalembert.modelica.evaluate import Evaluator
+
+INSIDE, OUTSIDE = 1, -1  # the sign of a flow variable in the sum
+
+
+class _Element(NamedTuple):
+    """One scalar of a variable."""
+
+    variable: Variable
+    name: str
+
+
+class Connections:
+    """All connections of a model."""
+
+    def __init__(self, evaluator: Evaluator):
+        self.evaluator = evaluator
+        self.parent: dict[tuple[str, int], tuple[str, int]] = {}
+        self.is_flow: dict[str, bool] = {}
+        self.origin: dict[tuple[str, int], Origin] = {}
+        self.flows: dict[str, Origin] = {}  # all flow variables of connectors
+
+    # -- sets ----------------------------------------------------------------------------------------------------
+
+    def root(self, key: tuple[str, int]) -> tuple[str, int]:
+        self.parent.setdefault(key, key)
+        while self.parent[key] != key:
+            self.parent[key] = self.parent[self.parent[key]]
+            key = self.parent[key]
+        return key
+
+    def join(self, a: tuple[str, int], b: tuple[str, int], origin: Origin) -> None:
+        self.origin.setdefault(a, origin)
+        self.origin.setdefault(b, origin)
+        first, second = self.root(a), self.root(b)
+        if first != second:
+            self.parent[second] = first
+
+    # -- connect -------------------------------------------------------------------------------------------------
+
+    def connect(self, node: tree.Connect, scope: Scope, origin: Origin) -> None:
+        left, left_face = self.locate(node.left, scope)
+        right, right_face = self.locate(node.right, scope)
+        if left is None or right is None:  # conditional and absent
+            return
+        self.pair(left, left_face, right, right_face, node, scope, origin)
+
+    def locate(self, ref: tree.Ref, scope: Scope) -> tuple[Any, int]:
+        """What a name in connect means: an instance, a scalar, or an array of them; None if it is absent."""
+        evaluator = self.evaluator
+        entry = scope.part.lookup(ref.names[0])
+        if not isinstance(entry, Entry) or entry.is_class:
+            evaluator.fail(f"there is no component `{ref.names[0]}` to connect", ref, scope)
+        component = entry.part.instance.component(ref.names[0])
+        face = OUTSIDE if is_connector(entry, component) else INSIDE
+        return self.follow(component, ref, 0, scope), face
+
+    def follow(self, component: Any, ref: tree.Ref, i: int, scope: Scope) -> Any:
+        evaluator = self.evaluator
+        subs = None if ref.subs is None else ref.subs[i]
+        if isinstance(component, Absent):
+            return None
+        if isinstance(component, Variable):
+            if i + 1 < len(ref.names):
+                evaluator.fail(f"`{component.name}` has no element `{ref.names[i + 1]}`", ref, scope)
+            elements = [_Element(component, name) for name in component.element_names()]
+            found: Any = Arr(component.dims, elements) if component.dims else elements[0]
+            return evaluator.subscripted(found, subs, scope.constant(), ref) if subs is not None else found
+        if isinstance(component, InstanceArray):
+            found = Arr(component.dims, component.items)
+            found = evaluator.subscripted(found, subs, scope.constant(), ref) if subs is not None else found
+        else:
+            found = component
+        if i + 1 == len(ref.names):
+            return found
+        if not isinstance(found, Arr):
+            return self.inner(found, ref, i, scope)
+        parts = [self.inner(item, ref, i, scope) for item in found.items]
+        if parts and isinstance(parts[0], Arr):
+            return Arr(found.shape + parts[0].shape, [item for part in parts for item in part.items])
+        return Arr(found.shape, parts)
+
+    def inner(self, instance: Instance, ref: tree.Ref, i: int, scope: Scope) -> Any:
+        name = ref.names[i + 1]
+        member = instance.member(name)
+        if member is None or member.is_class:
+            if instance.kind == "expandable connector":
+                self.evaluator.fail(f"expandable connectors (`{instance.name}`) are not supported", ref, scope)
+            self.evaluator.fail(f"`{instance.name}` ({instance.klass.name}) has no component `{name}`", ref, scope)
+        if "protected" in member.node.prefixes:
+            self.evaluator.fail(f"`{name}` is protected in {instance.klass.name}", ref, scope)
+        return self.follow(instance.component(name), ref, i + 1, scope)
+
+    def pair(self, a: Any, a_face: int, b: Any, b_face: int, node: Any, scope: Scope, origin: Origin) -> None:
+        fail = self.evaluator.fail
+        if isinstance(a, Arr) or isinstance(b, Arr):
+            sizes = [list(x.shape) if isinstance(x, Arr) else "a scalar" for x in (a, b)]
+            if sizes[0] != sizes[1]:
+                fail(f"connected arrays have different sizes: {sizes[0]} and {sizes[1]}", node, scope)
+            for x, y in zip(a.items, b.items, strict=True):
+                self.pair(x, a_face, y, b_face, node, scope, origin)
+            return
+        if isinstance(a, _Element) and isinstance(b, _Element):
+            self.leaves(a, a_face, b, b_face, node, scope, origin)
+            return
+        if isinstance(a, _Element) or isinstance(b, _Element):
+            fail("a connector and a variable cannot be connected", node, scope)
+        for one in (a, b):
+            if one.kind == "expandable connector":
+                fail(f"expandable connectors (`{one.name}`) are not supported", node, scope)
+            if "equalityConstraint" in one.entries:
+                fail(f"overconstrained connectors (`{one.name}`) are not supported", node, scope)
+            if one.kind not in ("connector", "record", "operator record"):
+                fail(f"`{one.name}` is a {one.kind}; only connectors can be connected", node, scope)
+        names, others = a.component_names(), b.component_names()
+        if set(names) != set(others):
+            odd = sorted(set(names) ^ set(others))
+            fail(f"the connectors `{a.name}` and `{b.name}` differ: {', '.join(odd)}", node, scope)
+        for name in names:
+            x = self.follow(a.component(name), tree.Ref(node.at, (name,)), 0, scope)
+            y = self.follow(b.component(name), tree.Ref(node.at, (name,)), 0, scope)
+            if x is not None and y is not None:
+                self.pair(x, a_face, y, b_face, node, scope, origin)
+
+    def leaves(
+        self, a: _Element, a_face: int, b: _Element, b_face: int, node: Any, scope: Scope, origin: Origin
+    ) -> None:
+        words, others = a.variable.prefixes, b.variable.prefixes
+        if "stream" in words or "stream" in others:
+            self.evaluator.fail(f"stream connectors (`{a.name}`) are not supported", node, scope)
+        if ("flow" in words) != ("flow" in others):
+            self.evaluator.fail(f"`{a.name}` and `{b.name}` are connected, and only one is a flow", node, scope)
+        if {"parameter", "constant"} & (words | others):
+            return  # they have to be equal, and give no equations
+        if a.variable.type != b.variable.type and not hasattr(a.variable.type, "name"):
+            self.evaluator.fail(f"`{a.name}` and `{b.name}` are connected and of different types", node, scope)
+        for one in (a, b):
+            self.is_flow[one.name] = "flow" in words
+        self.join((a.name, a_face), (b.name, b_face), origin)
+
+    # -- equations -----------------------------------------------------------------------------------------------
+
+    def equations(self) -> list[FlatEquation]:
+        """Equal potentials, and sums of flows; what is not connected does not flow."""
+        sets: dict[tuple[str, int], list[tuple[str, int]]] = {}
+        for key in self.parent:
+            sets.setdefault(self.root(key), []).append(key)
+        found = []
+        for members in sets.values():
+            origin = self.origin[members[0]]
+            if self.is_flow[members[0][0]]:
+                found.append(FlatEquation(_sum(members), tree.Literal(AT, 0.0), origin))
+            else:
+                names = list(dict.fromkeys(name for name, _ in members))
+                first = tree.Ref(AT, (names[0],))
+                found += [FlatEquation(first, tree.Ref(AT, (name,)), origin) for name in names[1:]]
+        for name, origin in self.flows.items():
+            if (name, INSIDE) not in self.parent:
+                found.append(FlatEquation(tree.Ref(AT, (name,)), tree.Literal(AT, 0.0), origin))
+        return found
+
+
+def _sum(members: list[tuple[str, int]]) -> tree.Expression:
+    return total(
+        [tree.Ref(AT, (name,)) if face == INSIDE else negated(tree.Ref(AT, (name,))) for name, face in members]
+    )
+
+
+def is_connector(entry: Entry, component: Any) -> bool:
+    """Whether a component is a connector; arrays of them count."""
+    if isinstance(component, Instance):
+        return component.kind.endswith("connector")
+    if isinstance(component, InstanceArray) and component.items:
+        return component.items[0].kind.endswith("connector")
+    node, part = entry.node, entry.part
+    if entry.mod is not None and isinstance(entry.mod.redeclared, tree.Component):
+        node, part = entry.mod.redeclared, entry.mod.part
+    return part.find_class(node.type).kind.endswith("connector")
