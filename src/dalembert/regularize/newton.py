@@ -252,8 +252,8 @@ def decompose(A: Matrix) -> Any:
 class Dense:
     """A square matrix, its rank, and solutions.
 
-    The rank is that of A with scaled rows and columns, so that units do not matter, and `condition` its condition number
-    then. `columns` are the scales of the unknowns.
+    The rank is that of A with scaled rows and columns, so that units do not matter, and `condition` its condition
+    number then. `columns` are the scales of the unknowns.
     """
 
     def __init__(self, A: np.ndarray):
