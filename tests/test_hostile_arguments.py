@@ -151,7 +151,12 @@ for name in da.problems.__all__:
     maker = getattr(da.problems, name)
     if inspect.isfunction(maker):
         for parameter in inspect.signature(maker).parameters:
-            ENTRIES[f"problems.{name}({parameter}=)"] = lambda value, make=maker, p=parameter: make(**{p: value})
+            needed = {"problem": da.problems.pendulum()} if name == "naive" else {}
+
+            def make_with(value, make=maker, p=parameter, needed=needed):
+                return make(**{**needed, p: value})
+
+            ENTRIES[f"problems.{name}({parameter}=)"] = make_with
 
 
 def faults(entry, names):

@@ -17,6 +17,7 @@ from dalembert.model.expression import Expr
 from dalembert.model.kinematics import jacobian, solve
 from dalembert.model.vocabulary import MECHANICAL
 
+from ..arguments import checked
 from ..problem import Problem, Reference
 
 
@@ -40,6 +41,7 @@ class NaiveProblem(Problem):
         return self.origin.error(SimpleNamespace(t=solution.t, p=parts["p"], v=parts["v"]))
 
 
+@checked
 def naive(problem: Problem, *, invariants: bool = False, hidden: str | None = None) -> NaiveProblem:
     """The first-order DAE of a mechanical problem, as it would be written down without thinking of its index.
 
