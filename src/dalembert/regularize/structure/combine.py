@@ -34,6 +34,10 @@ ANYTHING = 0.37
 PASSES, MOST = 60, 300
 #: a matrix whose scaled pivots are above this is regular
 CLEARLY = 1e-6
+#: pivots on the diagonal above this fraction of the largest in their column stay there
+PREFERRED = 0.01
+#: combinations smaller than this, in units of the equation in whose place they stand, may be rounding errors
+DOUBTFUL = 1e-8
 
 
 def combined(model: Model, equations: Equations) -> tuple[Equations, Incidence]:
@@ -46,12 +50,29 @@ def combined(model: Model, equations: Equations) -> tuple[Equations, Incidence]:
         structure = structure_of(model, equations, sigma)
         singular = singular_everywhere(model, equations, structure)
         if not singular:
-            return equations, sigma
+            return given if _doubtful(model, given[0], equations) else (equations, sigma)
         better = _with_a_combination(model, equations, structure, singular)
         if better is None or structure.degrees_of_freedom >= freedom:
             return given
         equations, sigma, freedom = better, better.incidence(), structure.degrees_of_freedom
     return given
+
+
+def _doubtful(model: Model, given: Equations, equations: Equations) -> bool:
+    """Whether there are combinations that may be nothing but rounding errors."""
+    if equations is given:
+        return False
+    new = [i for i, (a, b) in enumerate(zip(given.names, equations.names, strict=True)) if a != b]
+    unknowns = ca.vertcat(equations.x, equations.x_dot)
+    arguments = [model.graph.t, equations.x, equations.x_dot, model.graph.theta]
+    J = ca.sparsify(ca.jacobian(ca.vertcat(given.residual[new], equations.residual[new]), unknowns))
+    function, of_row = ca.Function("J", arguments, [ca.densify(ca.vertcat(*J.nonzeros()))]), J.sparsity().row()
+    for point in _points(model):
+        entries, size = np.abs(np.array(function(*point), float)).ravel(), np.zeros(2 * len(new))
+        np.maximum.at(size, of_row, entries)
+        if np.isfinite(size).all() and (size[len(new) :] <= DOUBTFUL * size[: len(new)]).any():
+            return True
+    return False
 
 
 def structure_of(model: Model, equations: Equations, sigma: Incidence) -> Structure:
@@ -67,7 +88,8 @@ def singular_everywhere(model: Model, equations: Equations, structure: Structure
         entries = jacobian(*point)
         if not np.isfinite(entries).all():
             continue
-        if not seen and _clearly_regular(structure.leading.matrix(entries)):
+        # with the transversal on the diagonal, where pivots stay unless they are small, factors are short
+        if not seen and _clearly_regular(structure.leading.matrix(entries)[:, structure.matching]):
             return []
         found = singular_blocks(structure, entries)
         if not found:
@@ -114,7 +136,7 @@ def _clearly_regular(J: sparse.csr_array) -> bool:
         return False
     scaled = sparse.diags_array(1 / np.sqrt(rows)) @ J @ sparse.diags_array(1 / np.sqrt(columns))
     try:
-        pivots = np.abs(splu(scaled.tocsc()).U.diagonal())
+        pivots = np.abs(splu(scaled.tocsc(), diag_pivot_thresh=PREFERRED).U.diagonal())
     except RuntimeError:
         return False
     return bool(pivots.min() > CLEARLY * pivots.max())

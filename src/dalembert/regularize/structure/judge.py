@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from scipy import sparse
+from scipy.linalg import qr
 from scipy.sparse.linalg import splu
 
 from dalembert.errors import NumericallySingular
@@ -119,7 +120,17 @@ def _null_vectors(block: sparse.csr_array) -> tuple[np.ndarray, np.ndarray] | No
     U, S, V = np.linalg.svd(A * rows[:, None] * columns)
     if S[-1] > RANK * S[0]:
         return None
-    return U[:, -1] * rows, V[-1] * columns
+    null = RANK * S[0] >= S
+    return _simplest(U[:, null] * rows[:, None]), _simplest(V[null].T * columns[:, None])
+
+
+def _simplest(N: np.ndarray) -> np.ndarray:
+    """A vector in the span of these columns that has a zero for each of them but one: of several, a mixture would have
+    shares that nobody can read, with rounding errors that equations carry on."""
+    if N.shape[1] == 1:
+        return N[:, 0]
+    _, _, order = qr(N.T, mode="economic", pivoting=True)
+    return N @ np.linalg.inv(N[order[: N.shape[1]]])[:, 0]
 
 
 def _sparse_null_vectors(block: sparse.csr_array) -> tuple[np.ndarray, np.ndarray] | None:
