@@ -34,9 +34,10 @@ def lower(flat: FlatModel, parameters: Mapping[str, Any] | None = None) -> Symbo
     Examples
     --------
     >>> from dalembert.modelica import flatten
-    >>> dae = lower(flatten("model Decay parameter Real k = 2; Real x(start = 1), y = 3*x; equation der(x) = -k*x; end Decay;"))
+    >>> flat = flatten("model M parameter Real k = 2; Real x(start = 1), y = 3*x; equation der(x) = -k*x; end M;")
+    >>> dae = lower(flat)
     >>> dae.residual, dae.symbols.x_names, dict(dae.outputs)
-    (SX((dx+(k*x))), ('x',), {'y': SX((3*x))})
+    (SX((der(x)+(k*x))), ('x',), {'y': SX((3*x))})
     """
     from dalembert.modelica.lower.translate import Translation
     from dalembert.modelica.parser import collector_paused, room_for_depth

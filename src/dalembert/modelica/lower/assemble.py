@@ -21,9 +21,6 @@ DUMMY = "without unknowns"
 
 def assemble(translation: Translation, residuals: list[tuple[Any, Any, Any]]) -> SymbolicDAE:
     space, flat = translation.space, translation.flat
-    restarts = [
-        (condition, target, value, text) for condition, target, value, text in translation.whens.restarts
-    ]
     outputs = outputs_of(translation)
     # everything that may ask for further unknowns is done by now, but for start values
     names = [name for name in translation.classes.continuous if name not in translation.elimination.definitions]
@@ -40,7 +37,7 @@ def assemble(translation: Translation, residuals: list[tuple[Any, Any, Any]]) ->
         texts.append("nothing to solve")
     beginning = translation.start.beginning(names)
     numbers = {name: i for i, name in enumerate(names)}
-    hybrid = events(translation, restarts, numbers)
+    hybrid = events(translation, numbers)
     symbols = Symbols(
         t=space.t,
         x=ca.vertcat(*(space.unknowns[name] for name in names)),
@@ -105,7 +102,7 @@ def _vanishes(translation: Translation, value: Any) -> bool:
     return True
 
 
-def events(translation: Translation, restarts: list, numbers: dict[str, int]) -> Hybrid | None:
+def events(translation: Translation, numbers: dict[str, int]) -> Hybrid | None:
     space, whens, watch = translation.space, translation.whens, translation.watch
     context = translation.context
     assignments = in_order([*watch.assignments, *whens.assignments, *translation.assignments], space)
@@ -113,11 +110,12 @@ def events(translation: Translation, restarts: list, numbers: dict[str, int]) ->
         Assignment(place=one.place, value=context.without_rates(one.value), name=one.name) for one in assignments
     ]
     reinits = []
-    for condition, target, value, text in restarts:
+    for condition, target, value, text in whens.restarts:
         unknown, factor = restarted(translation, target)
         if unknown not in numbers:
             context.fail(f"`reinit` of `{target}`, which is not an unknown of its own", None)
-        reinits.append(Reinit(condition=truth(condition), unknown=numbers[unknown], value=ca.SX(value) * factor, name=text))
+        value = ca.SX(value) * factor
+        reinits.append(Reinit(condition=truth(condition), unknown=numbers[unknown], value=value, name=text))
     claims = list(whens.claims)
     for slope, name in watch.signs:
         message = (f"the model was translated for times of {name} that come in order; load it with these parameters",)

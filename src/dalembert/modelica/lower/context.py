@@ -101,14 +101,19 @@ class Context:
 
     # -- algorithms ----------------------------------------------------------------------------------------------
 
-    def fires(self, condition: tree.Expression, node: Any) -> Any:
-        return self.translation.whens.fires(condition)
+    def fires(self, condition: tree.Expression, node: Any, evaluator: Expressions) -> Any:
+        return self.translation.whens.fires(condition, evaluator)
 
     def before(self, name: str) -> Any:
         return self.translation.whens.held(name)
 
     def act(self, call: tree.Call, condition: Any, evaluator: Expressions) -> None:
-        self.translation.whens.act(call, condition)
+        self.translation.whens.act(call, condition, evaluator)
+
+    def claim(self, condition: ca.SX, message: tuple[str | ca.SX, ...], node: Any) -> None:
+        """Something that a function asserts."""
+        if self.translation is not None:
+            self.translation.whens.claim(condition, message, short_text(node))
 
     # -- details -------------------------------------------------------------------------------------------------
 

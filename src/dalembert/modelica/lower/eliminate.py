@@ -28,7 +28,7 @@ MOST_ATOMS = 30
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the start and events say about unknowns: those `kept` stay; the `rank` of others says what they are worth."""
+    """What start and events say about unknowns: those `kept` stay; the `rank` of others says what they are worth."""
 
     kept: frozenset[str]
     rank: Callable[[str], int]

@@ -13,7 +13,7 @@ from dalembert.modelica.flat import FlatVariable
 from dalembert.modelica.lower.atoms import all_names
 from dalembert.modelica.lower.context import Context, Equations
 from dalembert.modelica.source import nearest
-from dalembert.modelica.values import AT, EnumType, EnumValue
+from dalembert.modelica.values import EnumType, EnumValue
 
 #: types whose values may stand in θ
 NUMBERS = ("Real", "Integer", "Boolean")

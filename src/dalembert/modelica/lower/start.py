@@ -61,9 +61,9 @@ class Start:
             return 0 if variable.type in ("Integer", "Boolean") else 1
         for bound, choose in (("min", max), ("max", min)):
             node = variable.attributes.get(bound)
-            if isinstance(node, tree.Literal) and isinstance(node.value, int | float):
-                if choose(0.0, node.value) != 0:
-                    return float(node.value)
+            value = node.value if isinstance(node, tree.Literal) else 0.0
+            if isinstance(value, int | float) and choose(0.0, value) != 0:
+                return float(value)
         return 0.0
 
     def is_fixed(self, name: str) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 
 import casadi as ca
 
-TIME, UNKNOWN, DERIVATIVE, PARAMETER, DISCRETE, INPUT = "time", "unknown", "derivative", "parameter", "discrete", "input"
+TIME, UNKNOWN, DERIVATIVE = "time", "unknown", "derivative"
+PARAMETER, DISCRETE, INPUT = "parameter", "discrete", "input"
 
 #: kinds of symbols that move between events
 MOVING = frozenset((TIME, UNKNOWN, DERIVATIVE, INPUT))
@@ -23,7 +24,8 @@ class Column:
     def __getitem__(self, name: str) -> ca.SX:
         """The symbol of this name; a new one at the end if there is none."""
         if name not in self.symbols:
-            symbol = self.symbols[name] = ca.SX.sym(name)
+            text = f"der({name})" if self.kind == DERIVATIVE else name
+            symbol = self.symbols[name] = ca.SX.sym(text)
             self._kinds[symbol.element_hash()] = (self.kind, name)
         return self.symbols[name]
 

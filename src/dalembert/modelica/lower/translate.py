@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
-from dalembert.model.hybrid import Assignment, Claim, Hybrid, Reinit, SymbolicDAE, Symbols
+from dalembert.model.hybrid import Assignment, SymbolicDAE
 from dalembert.modelica import tree
 from dalembert.modelica.flat import FlatModel
 from dalembert.modelica.lower.atoms import RATE, VALUE, Result, all_names, atoms, call_name
@@ -17,7 +16,6 @@ from dalembert.modelica.lower.context import Context, Equations
 from dalembert.modelica.lower.eliminate import Elimination, Wishes
 from dalembert.modelica.lower.fold import fold
 from dalembert.modelica.lower.linear import Row, Sums
-from dalembert.modelica.lower.order import in_order
 from dalembert.modelica.lower.parameters import Parameters
 from dalembert.modelica.lower.start import Start
 from dalembert.modelica.lower.symbols import INPUT, UNKNOWN, Space
@@ -25,8 +23,6 @@ from dalembert.modelica.lower.watch import Watch
 from dalembert.modelica.lower.whens import Whens
 from dalembert.modelica.symbolic import scalars
 from dalembert.modelica.symbolic.calls import Calls
-
-_FLAGS = ("initial", "terminal")
 
 
 class Translation:
@@ -116,9 +112,9 @@ class Translation:
 
     def _is_parameter(self, name: str) -> bool:
         variable = self.flat.variables.get(name)
-        return variable is not None and variable.variability in ("parameter", "constant") and not (
-            name in self.classes.continuous
-        )
+        if variable is None or name in self.classes.continuous:
+            return False
+        return variable.variability in ("parameter", "constant")
 
     # -- continuous equations ------------------------------------------------------------------------------------
 
@@ -338,7 +334,7 @@ class Translation:
         for one in self.flat.asserts:
             self.whens.assertion(one)
         for condition, message in self.flat.terminations:
-            self.whens.claim(self.evaluator.value(condition), message, "terminate", ends=True)
+            self.whens.claim(self.evaluator.value(condition), self.evaluator.message(message), "terminate", ends=True)
 
     def algorithm_results(self, number: int) -> dict[str, Any]:
         if number not in self._algorithms:
@@ -379,6 +375,3 @@ def _has_special(node: Any) -> bool:
     from dalembert.modelica.lower.atoms import has_call
 
     return has_call(node, _SPECIAL)
-
-
-__all__ = ["Claim", "Hybrid", "Reinit", "Symbols", "Translation", "in_order", "np"]

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from dalembert.errors import ModelicaError
-from dalembert.model.hybrid import Assignment, Claim, Reinit
+from dalembert.model.hybrid import Assignment, Claim
 from dalembert.modelica import tree
-from dalembert.modelica.flat import FlatAssert, FlatWhen, Origin
+from dalembert.modelica.flat import FlatAssert, FlatEquation, FlatWhen, Origin
 from dalembert.modelica.lower.atoms import call_name
 from dalembert.modelica.lower.classify import scalar_equations
 from dalembert.modelica.lower.context import short_text
-from dalembert.modelica.flat import FlatEquation
 from dalembert.modelica.symbolic import scalars
-
+from dalembert.modelica.symbolic.expressions import Expressions
 
 if TYPE_CHECKING:
     from dalembert.modelica.lower.translate import Translation
@@ -41,14 +39,14 @@ class Whens:
 
     # -- conditions ----------------------------------------------------------------------------------------------
 
-    def fires(self, condition: tree.Expression) -> Any:
+    def fires(self, condition: tree.Expression, evaluator: Expressions) -> Any:
         """Whether a condition of a when-clause becomes true in this event."""
         if isinstance(condition, tree.Array):
             found: Any = False
             for one in condition.items:
-                found = scalars.logical("or", found, self.fires(one))
+                found = scalars.logical("or", found, self.fires(one, evaluator))
             return found
-        value = self.context.without_rates(self.evaluator.value(condition))
+        value = self.context.without_rates(evaluator.value(condition))
         if not isinstance(value, ca.SX):
             return False  # it does not become true
         if self.translation.is_flag(value):
@@ -76,7 +74,7 @@ class Whens:
         self.context.origin = when.origin
         earlier: Any = False
         for condition, body in when.branches:
-            fires = self.fires(condition)
+            fires = self.fires(condition, self.evaluator)
             active = scalars.logical("and", fires, scalars.negation(earlier))
             if active is not False:
                 with self.evaluator.without_events():
@@ -98,11 +96,11 @@ class Whens:
                     rest = scalars.logical("and", rest, scalars.negation(holds))
                 self.actions(one.otherwise or (), scalars.logical("and", active, rest), origin)
             elif isinstance(one, tree.CallStatement):
-                self.act(one.call, active)
+                self.act(one.call, active, self.evaluator)
             else:
                 self.context.fail("this cannot stand in a when-clause", one)
 
-    def act(self, call: tree.Call, active: Any) -> None:
+    def act(self, call: tree.Call, active: Any, evaluator: Expressions) -> None:
         """reinit, assert, terminate under a condition."""
         if active is False:
             return
@@ -111,15 +109,15 @@ class Whens:
             target, value = call.args
             if not isinstance(target, tree.Ref):
                 self.context.fail("`reinit` needs a variable", call)
-            value = self.context.without_rates(self.evaluator.value(value))
+            value = self.context.without_rates(evaluator.value(value))
             self.restarts.append((active, target.names[0], value, f"reinit({target.names[0]}, …)"))
         elif name == "terminate":
-            self.claim(active, call.args[0], "terminate", ends=True)
+            self.claim(active, evaluator.message(call.args[0]), "terminate", ends=True)
         elif name == "assert":
-            condition = self.evaluator.value(call.args[0])
+            condition = evaluator.value(call.args[0])
             warns = len(call.args) > 2 and short_text(call.args[2]).endswith("warning")
             holds = scalars.logical("or", scalars.negation(active), condition)
-            self.claim(holds, call.args[1], short_text(call.args[0]), warns=warns)
+            self.claim(holds, evaluator.message(call.args[1]), short_text(call.args[0]), warns=warns)
         # functions without results only print: nothing follows from them
 
     def finish(self) -> None:
@@ -135,35 +133,17 @@ class Whens:
     def assertion(self, one: FlatAssert) -> None:
         self.context.origin = one.origin
         condition = self.evaluator.value(one.condition)
-        self.claim(condition, one.message, short_text(one.condition), warns=one.level == "warning")
+        message = self.evaluator.message(one.message)
+        self.claim(condition, message, short_text(one.condition), warns=one.level == "warning")
 
-    def claim(self, condition: Any, message: tree.Expression, name: str, ends: bool = False, warns: bool = False) -> None:
+    def claim(
+        self, condition: Any, message: tuple[str | ca.SX, ...], name: str, ends: bool = False, warns: bool = False
+    ) -> None:
         condition = self.context.without_rates(condition)
-        parts = self.message(message)
         if not isinstance(condition, ca.SX):
             if bool(condition) != ends:
                 return
             if not ends and not warns:
-                self.context.fail("an assertion does not hold: " + "".join(map(str, parts)), None)
+                self.context.fail("an assertion does not hold: " + "".join(map(str, message)), None)
+        parts = tuple(self.context.without_rates(part) for part in message)
         self.claims.append(Claim(condition=truth(condition), message=parts, name=name, ends=ends, warns=warns))
-
-    def message(self, node: tree.Expression) -> tuple[str | ca.SX, ...]:
-        """Text and numbers of a message."""
-        parts: list[str | ca.SX] = []
-        waiting = [node]
-        while waiting:
-            one = waiting.pop()
-            if isinstance(one, tree.Binary) and one.op == "+":
-                waiting += [one.right, one.left]
-                continue
-            if call_name(one) == "String":
-                with self.evaluator.without_events():
-                    value = self.context.without_rates(self.evaluator.value(one.args[0]))
-                if isinstance(value, ca.SX):
-                    parts.append(value)
-                    continue
-            try:
-                parts.append(str(self.evaluator.value(one)))
-            except ModelicaError:
-                parts.append(short_text(one))  # a text that only the simulation knows
-        return tuple(parts)
