@@ -16,15 +16,17 @@ class CWriter(Writer):
     template = "driver.c"
     language = languages.c
     between = "\n\n"
+    #: of the language, its headers and the driver
     keywords = (
         "auto break case char const continue default do double else enum extern float for goto if inline int long "
-        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-        "bool complex imaginary asm main N M Q NC NR M1 Q1 NC1 NA1 C T D L S ITERATIONS EOF NULL stdin stdout stderr "
-        # what headers define
-        "j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam erfc exp2 log2 log10 logb ilogb cbrt rint round trunc div abs "
-        "significand drem scalb ldexp frexp modf nan nearbyint fdim fma index time rand random errno isnan isinf "
-        "exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil erf log1p expm1 atan2 fmod "
-        "remainder hypot linux unix NAN INFINITY remove rename abort exit system cexp clog csin ccos ctan conj carg"
+        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile "
+        "while bool complex imaginary asm main NZ NM NQ NC NR NM1 NQ1 NC1 NA1 NODE TO_STAGES FROM_STAGES GAMMA "
+        "ALPHA BETA ERROR units triangle selector scale basis order jacobian rank reason real_part complex_part "
+        "real_pivot complex_pivot MOVING ROUGH RESULTS ITERATIONS EOF NULL stdin stdout stderr j0 j1 jn y0 y1 yn "
+        "gamma lgamma tgamma signgam erfc exp2 log2 log10 logb ilogb cbrt rint round trunc div abs significand "
+        "drem scalb ldexp frexp modf nan nearbyint fdim fma index time rand random errno isnan isinf exp log sin "
+        "cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil erf log1p expm1 atan2 fmod remainder "
+        "hypot linux unix NAN INFINITY remove rename abort exit system cexp clog csin ccos ctan conj carg "
     )
 
     def index(self, *places: int) -> str:
@@ -53,7 +55,9 @@ class CWriter(Writer):
             for own, shape in out.items()
         ]
         cleared = [
-            f"    memset({own}, 0, {int(np.prod(shape))} * sizeof(double));" for own, shape in out.items() if 0 not in shape
+            f"    memset({own}, 0, {int(np.prod(shape))} * sizeof(double));"
+            for own, shape in out.items()
+            if 0 not in shape
         ]
         ignored = [f"    (void){own};" for own in (*arguments.split(), *(o for o, s in out.items() if 0 in s))]
         head = f"/* {about}. */\nstatic void {name}({', '.join(given)})\n{{"

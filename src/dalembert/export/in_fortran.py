@@ -20,14 +20,16 @@ class FortranWriter(Writer):
     language = languages.fortran
     first = 1
     between = "\n\n"
+    #: of the language and the driver
     keywords = (
-        "v if then else elseif end endif do enddo while cycle exit return stop call function subroutine module program "
-        "use only implicit none integer real complex logical character parameter intent in out inout contains elemental "
-        "result merge min max abs sqrt exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 erf "
-        "hypot mod sign aint int dp kind sum all any matmul transpose epsilon huge trim real dble cmplx "
-        "start_time stop_time default_rtol default_atol default_intervals nz nm nq nc nr moving rough the_model algebra "
-        "method to_stages from_stages gamma_of_it pair_of_it error_weight eps most_iterations reason node d row_scale l "
-        "basis s jacobian order rank_of_it real_part complex_part real_pivot complex_pivot error_unit translated"
+        "v if then else elseif end endif do enddo while cycle exit return stop call function subroutine module "
+        "program use only implicit none integer real complex logical character parameter intent in out inout "
+        "contains elemental result merge min max abs sqrt exp log sin cos tan asin acos atan sinh cosh tanh asinh "
+        "acosh atanh atan2 erf hypot mod sign aint int dp kind sum all any matmul transpose epsilon huge trim "
+        "dble cmplx start_time stop_time default_rtol default_atol default_intervals nz nm nq nc nr moving rough "
+        "the_model algebra method to_stages from_stages gamma_of_it pair_of_it error_weight eps most_iterations "
+        "reason node units row_scale triangle basis selector jacobian order rank_of_it real_part complex_part "
+        "real_pivot complex_pivot error_unit translated "
     )
 
     def index(self, *places: int) -> str:

@@ -15,7 +15,7 @@ class PythonWriter(Writer):
     language = languages.python
     keywords = (
         "False None True and as assert async await break class continue def del elif else except finally for from "
-        "N M Q C T global if import in is lambda nonlocal not or pass raise return try while with yield match case print"
+        "global if import in is lambda nonlocal not or pass raise return try while with yield match case print"
     )
 
     def index(self, *places: int) -> str:

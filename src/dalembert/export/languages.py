@@ -20,10 +20,37 @@ class Piece:
 
 
 #: operations of tapes that are functions of the same name in C
-_FUNCTIONS = (
-    "exp log sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil fabs erf log1p expm1 "
-    "atan2 fmod remainder hypot copysign fmin fmax pow"
-).split()
+_FUNCTIONS = [
+    "exp",
+    "log",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "floor",
+    "ceil",
+    "fabs",
+    "erf",
+    "log1p",
+    "expm1",
+    "atan2",
+    "fmod",
+    "remainder",
+    "hypot",
+    "copysign",
+    "fmin",
+    "fmax",
+    "pow",
+]
 _BINARY = {"ADD": ("+", SUM), "SUB": ("-", SUM), "MUL": ("*", PRODUCT), "DIV": ("/", PRODUCT)}
 _COMPARED = {"LT": "<", "LE": "<=", "EQ": "==", "NE": "!="}
 
@@ -110,7 +137,7 @@ class Language:
         return piece.text if piece.truth else f"({piece.text} {self.compared['NE']} {self.literal(0.0)})"
 
 
-TWO_ARGUMENTS = frozenset("ATAN2 FMOD REMAINDER HYPOT COPYSIGN FMIN FMAX".split())
+TWO_ARGUMENTS = frozenset(["ATAN2", "FMOD", "REMAINDER", "HYPOT", "COPYSIGN", "FMIN", "FMAX"])
 
 
 def inside(piece: Piece, level: int) -> str:
@@ -173,7 +200,13 @@ c = C(functions={name: name for name in _FUNCTIONS} | _SIGN, repeats_squares=Tru
 python = PythonText(
     functions={name: f"np.{name}" for name in _FUNCTIONS}
     | {"asin": "np.arcsin", "acos": "np.arccos", "atan": "np.arctan", "asinh": "np.arcsinh", "acosh": "np.arccosh"}
-    | {"atanh": "np.arctanh", "atan2": "np.arctan2", "erf": "math.erf", "remainder": "math.remainder", "pow": "np.power"}
+    | {
+        "atanh": "np.arctanh",
+        "atan2": "np.arctan2",
+        "erf": "math.erf",
+        "remainder": "math.remainder",
+        "pow": "np.power",
+    }
     | {"sign": "np.sign"},
     compared=_COMPARED,
     logic=("not ", " and ", " or "),

@@ -1,7 +1,7 @@
 """Numbers of the method that drivers use: Radau IIA of order 5, with the error estimate of Hairer and Wanner [1]_.
 
-They are computed from their definitions: nodes are zeros of the Radau polynomial, the matrix integrates the polynomials of
-Lagrange on them, and its inverse is transformed to one real and one complex number.
+They are computed from their definitions: nodes are zeros of the Radau polynomial, the matrix integrates Lagrange's
+polynomials on them, and its inverse is transformed to one real and one complex number.
 
 References
 ----------

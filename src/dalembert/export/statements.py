@@ -96,7 +96,9 @@ class Statements:
         lines.append((name, self.language.plain(piece).text))
         return Named(name)
 
-    def _written(self, operation: str, inputs: tuple, constant: float, nodes: list, found: Mapping[int, Piece]) -> Piece:
+    def _written(
+        self, operation: str, inputs: tuple, constant: float, nodes: list, found: Mapping[int, Piece]
+    ) -> Piece:
         if operation == "CONST":
             return self.language.number(constant)
         if operation == "INPUT":

@@ -46,7 +46,7 @@ class Writer(ABC):
         content, numbers = self.content, radau()
         n, q = len(content.unknowns), content.h.numel()
         values = dict(
-            NAME=content.name,
+            NAME=one_line(content.name).replace('"""', "'''"),
             COMMENTS=self.comment_block(self._comments()),
             T0=self.number(content.t_span[0]),
             T1=self.number(content.t_span[1]),

@@ -198,8 +198,8 @@ contains
   end subroutine
 
   integer function factored(q, n, a, basis, order)
-    ! Rows of a (q x n) in another order are L basis^T, by reflections: the row that is farthest from the others
-    ! comes first. L takes the place of a; the columns of basis are orthonormal. Returns the rank.
+    ! Rows of a (q x n) in another order are a triangle times basis^T, by reflections: the row that is farthest from the others
+    ! comes first. The triangle takes the place of a; the columns of basis are orthonormal. Returns the rank.
     integer, intent(in) :: q, n
     real(dp), intent(inout) :: a(q, n)
     real(dp), intent(out) :: basis(n, n)
@@ -238,7 +238,7 @@ contains
   end function
 
   subroutine least_change(known, q, n, a, basis, order, r, row_scale, unit, change, size_of_it)
-    ! The change of least length, measured by units, that makes L basis^T change = -r.
+    ! The change of least length, measured by units, that makes triangle basis^T change = -r.
     integer, intent(in) :: known, q, n, order(q)
     real(dp), intent(in) :: a(q, n), basis(n, n), r(q), row_scale(q), unit(n)
     real(dp), intent(out) :: change(n), size_of_it
@@ -280,9 +280,9 @@ module method
   integer, parameter :: most_iterations = 8
   character(len=80) :: reason = ''
 
-  ! The linearization at a point: the constraints' decomposition, the selected equations and their derivatives. D are
-  ! units of the unknowns, row_scale of the constraints.
-  real(dp) :: D(nz), row_scale(nq), L(nq, nz), basis(nz, nz), S(nz, nm), jacobian(nz, nz)
+  ! The linearization at a point: the constraints' decomposition, the selected equations and their derivatives. units are
+  ! those of the unknowns, row_scale of the constraints.
+  real(dp) :: units(nz), row_scale(nq), triangle(nq, nz), basis(nz, nz), selector(nz, nm), jacobian(nz, nz)
   integer :: order(nq), rank_of_it
   ! matrices of the iteration, decomposed for a step size
   real(dp) :: real_part(nz, nz)
@@ -338,16 +338,16 @@ contains
     integer, intent(in) :: expected
     real(dp) :: K(nm, nz), H(nq, nz), w(nm), chosen(nm, nm), tangent(nz, nm), length
     integer :: i, dof, of_tangent(nz)
-    D = unit
+    units = unit
     linearize = derivatives(t, z, w, K, H)
     if (.not. linearize) return
     do i = 1, nq
-      length = sqrt(sum((H(i, :) * D)**2))
+      length = sqrt(sum((H(i, :) * units)**2))
       row_scale(i) = 1.0_dp
       if (length > 0.0_dp) row_scale(i) = 1.0_dp / length
-      L(i, :) = row_scale(i) * H(i, :) * D
+      triangle(i, :) = row_scale(i) * H(i, :) * units
     end do
-    rank_of_it = factored(nq, nz, L, basis, order)
+    rank_of_it = factored(nq, nz, triangle, basis, order)
     if (expected >= 0 .and. rank_of_it /= expected) then
       linearize = failed('constraints depend on each other')
       return
@@ -359,9 +359,9 @@ contains
       return
     end if
     do i = 1, dof
-      S(i, :) = chosen(:, i) / D(moving)
+      selector(i, :) = chosen(:, i) / units(moving)
     end do
-    jacobian(1:dof, :) = matmul(S(1:dof, :), K)
+    jacobian(1:dof, :) = matmul(selector(1:dof, :), K)
     do i = 1, rank_of_it
       jacobian(dof + i, :) = row_scale(order(i)) * H(order(i), :)
     end do
@@ -377,7 +377,7 @@ contains
     if (.not. equations) return
     call constraints(t, z, h)
     dof = nz - rank_of_it
-    f(1:dof) = matmul(S(1:dof, :), w)
+    f(1:dof) = matmul(selector(1:dof, :), w)
     f(dof + 1:nz) = row_scale(order(1:rank_of_it)) * h(order(1:rank_of_it))
     equations = finite_all(f)
   end function
@@ -386,7 +386,7 @@ contains
     real(dp), intent(in) :: z(nz)
     real(dp) :: product_of_it(nz)
     product_of_it = 0.0_dp
-    product_of_it(1:nz - rank_of_it) = matmul(S(1:nz - rank_of_it, :), z(moving))
+    product_of_it(1:nz - rank_of_it) = matmul(selector(1:nz - rank_of_it, :), z(moving))
   end function
 
   logical function correct(t, z, rtol)
@@ -402,7 +402,7 @@ contains
       call constraints(t, z, h)
       correct = finite_all(h)
       if (.not. correct) return
-      call least_change(rank_of_it, nq, nz, L, basis, order, h, row_scale, D, change, length)
+      call least_change(rank_of_it, nq, nz, triangle, basis, order, h, row_scale, units, change, length)
       z = z + change
       if (length <= max(1.0e-6_dp, 10.0_dp * eps / rtol)) return
       if (length < 0.01_dp .and. length > 0.5_dp * before) return
@@ -471,8 +471,8 @@ contains
     dof = nz - rank_of_it
     real_part = -jacobian
     complex_part = -jacobian
-    real_part(1:dof, moving) = real_part(1:dof, moving) + gamma_of_it / step * S(1:dof, :)
-    complex_part(1:dof, moving) = complex_part(1:dof, moving) + pair_of_it / step * S(1:dof, :)
+    real_part(1:dof, moving) = real_part(1:dof, moving) + gamma_of_it / step * selector(1:dof, :)
+    complex_part(1:dof, moving) = complex_part(1:dof, moving) + pair_of_it / step * selector(1:dof, :)
     prepare = decompose(nz, real_part, real_pivot)
     if (prepare) prepare = decompose_complex(nz, complex_part, complex_pivot)
     if (.not. prepare) prepare = failed('a matrix is singular')
