@@ -143,11 +143,15 @@ def test_start_values_fixed_values_and_initial_equations():
       Real u;
     end M;""".replace("      Real u;\n", "").replace("z, w(", "z, u, w(")
     sol = da.simulate(load(text), (0, 1), rtol=1e-9)
-    assert np.isclose(sol["x"][0], 6) and np.isclose(sol["y"][0], 6) and np.isclose(sol["z"][0], 5)
+    assert np.isclose(sol["x"][0], 6)
+    assert np.isclose(sol["y"][0], 6)
+    assert np.isclose(sol["z"][0], 5)
     assert np.allclose(sol["p"], 2)
-    assert np.isclose(sol["u"][0], 2.5) and np.isclose(sol["w"][-1], 5 * np.exp(-1))
+    assert np.isclose(sol["u"][0], 2.5)
+    assert np.isclose(sol["w"][-1], 5 * np.exp(-1))
     other = da.simulate(load(text), (0, 1), rtol=1e-9, parameters={"a": 1.0})
-    assert np.isclose(other["x"][0], 2) and np.isclose(other["p"][0], 10)
+    assert np.isclose(other["x"][0], 2)
+    assert np.isclose(other["p"][0], 10)
 
 
 def test_structural_parameters_lead_to_another_translation():
@@ -176,7 +180,8 @@ def test_dependent_parameters_follow_and_can_be_given():
     text = "model M parameter Real a = 2, b = 3*a; Real x(start = b, fixed = true); equation der(x) = -a; end M;"
     model = load(text)
     sol = da.simulate(model, (0, 1), parameters={"a": 4.0})
-    assert sol["b"][0] == 12 and np.isclose(sol["x"][-1], 8)
+    assert sol["b"][0] == 12
+    assert np.isclose(sol["x"][-1], 8)
     assert np.isclose(da.simulate(model, (0, 1), parameters={"b": 5.0})["x"][-1], 3)
     assert np.isclose(da.simulate(model, (0, 1), parameters={"b": 5.0, "a": 1.0})["x"][-1], 4)
 
@@ -189,14 +194,17 @@ def test_inputs_have_values_from_outside():
 
 def test_a_model_of_time_alone():
     sol = da.simulate(load("model M Real x = sin(time), y = 2*x; parameter Real k = 3; end M;"), (0, 1))
-    assert np.allclose(sol["y"], 2 * np.sin(sol.t)) and sol["k"][0] == 3
+    assert np.allclose(sol["y"], 2 * np.sin(sol.t))
+    assert sol["k"][0] == 3
 
 
 def test_contradictions_are_named():
     with pytest.raises(da.ModelicaError, match=r"contains no unknown any more.*contradicts") as error:
         load("model M Real x; equation x = sin(time); x = cos(time); end M;")
     assert error.value.line == 1
-    twice = load("model M Real x, y(start = 1, fixed = true); equation x = sin(time); x = sin(time); der(y) = x; end M;")
+    twice = load(
+        "model M Real x, y(start = 1, fixed = true); equation x = sin(time); x = sin(time); der(y) = x; end M;"
+    )
     assert np.isclose(da.simulate(twice, (0, 1), rtol=1e-8)["y"][-1], 2 - np.cos(1))
 
 
