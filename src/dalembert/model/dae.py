@@ -30,6 +30,10 @@ class DAE(Model):
     residual_levels = ("constraints", "hidden")
     #: of a model from which equations were taken: what those that are left are called
     _equation_names: tuple[str, ...] | None = None
+    #: of a model that was translated: what it was made from, which makes it anew where parameters change equations
+    recipe: Any = None
+    #: what a translator found worth saying
+    notes: tuple[str, ...] = ()
     #: of a model that was built from symbols: start values, events, the experiment
     _own: Belongings | None = None
 
@@ -110,6 +114,8 @@ class DAE(Model):
         return values if expansion is None else expansion.factor[expansion.kept] * values[expansion.kept]
 
     def replace(self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None) -> Model:
+        if self.recipe is not None and isinstance(parameters, Mapping) and self.recipe.needs(parameters):
+            return self.recipe.other(self, parameters).replace(None, inputs)
         variant = super().replace(parameters, inputs)
         if parameters and self._own is not None and not hasattr(self.graph, "whole"):
             variant._start = self._own.start(variant.graph, self.name)
