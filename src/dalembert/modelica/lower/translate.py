@@ -52,7 +52,7 @@ class Translation:
 
     def run(self) -> SymbolicDAE:
         self.parameters.evaluate()
-        self.classes = classify(self.flat)
+        self.classes = classify(self.flat, self.parameters.free)
         self.context.translation = self
         self.declare_inputs()
         self.declare_discrete()
