@@ -138,7 +138,8 @@ class Translation:
             row.linear[(RATE, name)] = 1.0
             rows.append(row)
         kept = frozenset(self._restarted()) | frozenset(self.parameters.free)
-        self.elimination = Elimination(rows, Wishes(kept, self.start.rank, self._is_moving, self.start.agrees))
+        wishes = Wishes(kept, self.start.rank, self._is_moving, self.start.agrees, self._divides)
+        self.elimination = Elimination(rows, wishes)
         self.elimination.run()
 
     def folded(self, node: Any) -> Any:
@@ -159,6 +160,11 @@ class Translation:
             elif isinstance(one, tuple | list):
                 waiting += [child for child in one if isinstance(child, tuple | list)]
         return found
+
+    def _divides(self, factor: ca.SX) -> bool:
+        """Whether an expression of parameters is far from zero for their present values."""
+        value = self.space.with_values([factor], self.context.numbers)
+        return value.is_constant() and 1e-100 < abs(float(value)) < 1e100
 
     def _is_moving(self, row: Row) -> bool:
         if not self.inputs:
