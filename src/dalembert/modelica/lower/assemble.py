@@ -122,7 +122,7 @@ def events(translation: Translation, numbers: dict[str, int]) -> Hybrid | None:
         claims.append(Claim(condition=slope > 0, message=message, name=name))
     for factor, name in translation.elimination.divisors:
         if not factor.is_symbolic():  # of those the recipe takes care
-            message = f"an equation was solved for {name}, whose factor is zero now; load the model with these parameters"
+            message = f"an equation was solved for {name}, whose factor is zero now: load it with these parameters"
             claims.append(Claim(condition=factor != 0, message=(message,), name=f"factor of {name}"))
     if not (space.discrete.symbols or claims or watch.relations):
         return None

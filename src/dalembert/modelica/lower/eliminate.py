@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from dalembert.modelica.lower.atoms import RATE, VALUE, Atom
-from dalembert.modelica.lower.linear import Row, is_number, rates_of
+from dalembert.modelica.lower.linear import Row, is_number, rates_of, times
 
 #: an unknown is not eliminated if rows would get so many atoms more in all: Jacobians would fill up
 MOST_FILL = 60
@@ -94,9 +94,11 @@ class Elimination:
         pivot = row.linear.pop((VALUE, name))
         if not is_number(pivot):
             self.divisors.append((pivot, name))
-        for atom in row.linear:
-            row.linear[atom] = row.linear[atom] / pivot
-        row.rest = [(coefficient / pivot, node) for coefficient, node in row.rest]
+        if not is_number(pivot) or pivot != 1:
+            inverse = 1 / pivot
+            for atom in row.linear:
+                row.linear[atom] = times(row.linear[atom], inverse)
+            row.rest = [(times(coefficient, inverse), node) for coefficient, node in row.rest]
         del self.where[(VALUE, name)][row]
         self.definitions[name] = row
         self._taken.add(id(row))
@@ -128,12 +130,12 @@ class Elimination:
             changed = True
             factor = -1 / row.linear[atom]
             if atom in other.linear:
-                coefficient = other.linear.pop(atom) * factor
+                coefficient = times(other.linear.pop(atom), factor)
                 for one, share in row.linear.items():
                     if one != atom:
-                        other.add(one, coefficient * share)
+                        other.add(one, times(coefficient, share))
                 for share, node in row.rest:
-                    other.add_rest(coefficient * share, node, ())
+                    other.add_rest(times(coefficient, share), node, ())
                 other.others |= row.others
             if atom in other.others:
                 other.others.discard(atom)

@@ -15,7 +15,7 @@ from dalembert.modelica.lower.classify import classify
 from dalembert.modelica.lower.context import Context, Equations
 from dalembert.modelica.lower.eliminate import Elimination, Wishes
 from dalembert.modelica.lower.fold import fold
-from dalembert.modelica.lower.linear import Row, Sums
+from dalembert.modelica.lower.linear import Row, Sums, times
 from dalembert.modelica.lower.parameters import Parameters
 from dalembert.modelica.lower.start import Start
 from dalembert.modelica.lower.symbols import INPUT, UNKNOWN, Space
@@ -216,9 +216,9 @@ class Translation:
             if atom != without:
                 kind, name = atom
                 value = self.value_of(name) if kind == VALUE else self.space.derivatives[name]
-                total = _plus(total, factor * coefficient, value)
+                total = _plus(total, times(factor, coefficient), value)
         for coefficient, node in row.rest:
-            total = _plus(total, factor * coefficient, self.evaluator.value(node))
+            total = _plus(total, times(factor, coefficient), self.evaluator.value(node))
         self.context.origin = before
         return total
 
@@ -361,8 +361,9 @@ class Translation:
 
 
 def _plus(total: Any, factor: Any, value: Any) -> Any:
-    term = scalars.arithmetic("*", factor, value) if not (isinstance(factor, float) and factor == -1.0) else -value
-    return scalars.arithmetic("+", total, term)
+    if not isinstance(factor, ca.SX) and factor == -1:
+        return scalars.arithmetic("-", total, value)
+    return scalars.arithmetic("+", total, scalars.arithmetic("*", factor, value))
 
 
 def _right_sides(node: Any) -> Any:
