@@ -47,6 +47,7 @@ class Translation:
         self._entries: dict[str, str] = {}  # discrete variables -> their entries
         self._rates: dict[str, Any] = {}
         self._algorithms: dict[int, dict[str, Any]] = {}
+        self.running: list[int] = []  # numbers of algorithms
         self._beginnings: dict[str, tree.Expression] = {}
         self._constant: dict[int, tuple[Any, bool]] = {}
 
@@ -93,6 +94,13 @@ class Translation:
             if self.start.is_given(name) and not self.start.is_given(other):
                 self.space.starts[self._entries[other]] = self.start.number(name) or 0.0
         self._beginnings = self.start.discrete_beginnings()
+        for name, entry in self.parameters.held.items():
+            self.context.origin = self.flat.variables[name].origin
+            with self.evaluator.without_events():
+                value = self.evaluator.value(self.parameters.bound[name])
+            self.context.beginnings[name] = value
+            held = ca.if_else(self.flag("initial"), value, self.space.before(entry))
+            self.assignments.append(Assignment(place=self.space.place(entry), value=held, name=f"{name} at the start"))
 
     def is_continuous(self, name: str) -> bool:
         return name in self.classes.continuous
@@ -348,9 +356,16 @@ class Translation:
 
             everything = [*self.flat.algorithms, *self.flat.initial_algorithms]
             before, self.context.origin = self.context.origin, everything[number].origin
+            self.running.append(number)
             self._algorithms[number] = run(everything[number], self.evaluator)
+            self.running.pop()
             self.context.origin = before
         return self._algorithms[number]
+
+    def begins_here(self, name: str) -> bool:
+        """Whether an initial algorithm runs now that determines a variable."""
+        known = len(self.flat.algorithms)
+        return any(n >= known and name in self.flat.initial_algorithms[n - known].targets for n in self.running)
 
     # -- the result ----------------------------------------------------------------------------------------------
 
