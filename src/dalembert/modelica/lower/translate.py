@@ -10,7 +10,7 @@ import casadi as ca
 from dalembert.model.hybrid import Assignment, SymbolicDAE
 from dalembert.modelica import tree
 from dalembert.modelica.flat import FlatModel
-from dalembert.modelica.lower.atoms import RATE, VALUE, Result, all_names, atoms, call_name
+from dalembert.modelica.lower.atoms import RATE, VALUE, Result, all_names, atoms, call_name, compared
 from dalembert.modelica.lower.classify import classify
 from dalembert.modelica.lower.context import Context, Equations
 from dalembert.modelica.lower.eliminate import Elimination, Wishes
@@ -146,7 +146,7 @@ class Translation:
             row.linear[(RATE, name)] = 1.0
             rows.append(row)
         kept = frozenset(self._restarted()) | frozenset(self.parameters.free)
-        wishes = Wishes(kept, self.start.rank, self._is_moving, self.start.agrees, self._divides)
+        wishes = Wishes(kept, self._watched(), self.start.rank, self._is_moving, self.start.agrees, self._divides)
         self.elimination = Elimination(rows, wishes)
         self.elimination.run()
 
@@ -168,6 +168,14 @@ class Translation:
             elif isinstance(one, tuple | list):
                 waiting += [child for child in one if isinstance(child, tuple | list)]
         return found
+
+    def _watched(self) -> frozenset[str]:
+        """Unknowns that stand in relations."""
+        nodes: list[Any] = [(one.left, one.right) for one in (*self.classes.equations, *self.classes.defined.values())]
+        nodes += [(condition, tuple(body)) for when in self.flat.whens for condition, body in when.branches]
+        nodes += [tuple(algorithm.statements) for algorithm in self.flat.algorithms]
+        nodes += [one.condition for one in self.flat.asserts]
+        return frozenset(name for node in nodes for name in compared(node) if self.is_continuous(name))
 
     def _divides(self, factor: ca.SX) -> bool:
         """Whether an expression of parameters is far from zero for their present values."""
