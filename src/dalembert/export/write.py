@@ -192,5 +192,10 @@ def _quoted_for_csv(name: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A comment that cannot end early."""
+    """A comment that cannot end early. Of files there are names, no folders.
+
+    >>> one_line("der(x) = v (/home/me/models/Spring.mo:9 of spring1)")
+    'der(x) = v (Spring.mo:9 of spring1)'
+    """
+    text = re.sub(r"\((?:[^()]*[/\\])?([^/\\()]+\.mo:\d+)", r"(\1", text)
     return " ".join(text.replace("*/", "* /").replace("\\", "/").split())[:150]
