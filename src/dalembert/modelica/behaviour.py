@@ -233,6 +233,8 @@ class Behaviour(Statements):
                     "the branches of this if-equation have different numbers of equations, or connections, and its "
                     "condition is not known before the simulation", condition.at, str(reason).split("\n")[0],
                 ) from None  # fmt: skip
+            if not isinstance(value, bool):
+                evaluator.fail("a condition has to be true or false", condition, scope)
             if value:
                 return [one for item in body for one in self.equation(item, scope, instance)]
         return [one for item in node.otherwise or () for one in self.equation(item, scope, instance)]

@@ -37,6 +37,7 @@ class Connections:
         self.parent: dict[tuple[str, int], tuple[str, int]] = {}
         self.is_flow: dict[str, bool] = {}
         self.origin: dict[tuple[str, int], Origin] = {}
+        self.sources: dict[tuple[str, int], Origin] = {}  # what gives signals: outputs seen from outside, own inputs
         self.flows: dict[str, Origin] = {}  # all flow variables of connectors
         self.buses: list[Instance] = []  # all expandable connectors
         self.dropped: set[tuple[str, int]] = set()  # what is in them and does not exist
@@ -169,8 +170,11 @@ class Connections:
             return  # they have to be equal, and give no equations
         if a.variable.type != b.variable.type and not hasattr(a.variable.type, "name"):
             self.evaluator.fail(f"`{a.name}` and `{b.name}` are connected and of different types", node, scope)
-        for one in (a, b):
+        for one, face in ((a, a_face), (b, b_face)):
             self.is_flow[one.name] = "flow" in words
+            gives = ("output" if face == INSIDE else "input") in one.variable.prefixes and "flow" not in words
+            if gives and not (face == OUTSIDE and is_protected(one.variable)):
+                self.sources[one.name, face] = origin
         self.join((a.name, a_face), (b.name, b_face), origin)
 
     # -- expandable connectors -----------------------------------------------------------------------------------
@@ -207,6 +211,10 @@ class Connections:
         found = []
         for members in sets.values():
             origin = self.origin[members[0]]
+            if len(sources := [key for key in members if key in self.sources]) > 1:
+                place = self.sources[sources[-1]]
+                names = " and ".join(f"`{name}`" for name, _ in sources)
+                place.source.fail(f"{names} are connected, and both give a signal", place.at)
             if self.is_flow[members[0][0]]:
                 found.append(FlatEquation(_sum(members), tree.Literal(AT, 0.0), origin))
             else:
@@ -235,3 +243,15 @@ def is_connector(entry: Entry, component: Any) -> bool:
     if entry.mod is not None and isinstance(entry.mod.redeclared, tree.Component):
         node, part = entry.mod.redeclared, entry.mod.part
     return part.find_class(node.type).kind.endswith("connector")
+
+
+def is_protected(variable: Variable) -> bool:
+    """Whether a variable, or the connector that it is in, is hidden from outside."""
+    entry, owner = variable.entry, variable.owner
+    while True:
+        if "protected" in entry.node.prefixes:
+            return True
+        if not owner.kind.endswith("connector") or owner.enclosing is None:
+            return False
+        entry = owner.enclosing.entries.get(owner.name.rsplit(".", 1)[-1].split("[")[0], entry)
+        owner = owner.enclosing

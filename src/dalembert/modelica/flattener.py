@@ -85,6 +85,7 @@ def flatten_class(library: Library, name: str) -> FlatModel:
     """
     from dalembert.modelica.balance import check_balance, check_parameters
     from dalembert.modelica.flat_functions import collect_functions
+    from dalembert.modelica.types import check_types
 
     definition = library.find(name)
     if definition.node.kind in (
@@ -108,6 +109,7 @@ def flatten_class(library: Library, name: str) -> FlatModel:
             flat = flattener.run()
             collect_functions(flat, flattener.evaluator)
             check_parameters(flat)
+            check_types(flat)
             check_balance(flat, definition)
     except RecursionError:
         definition.fail(f"`{name}` is nested too deeply", definition.node.at, "Divide its expressions into parts")
@@ -298,7 +300,12 @@ class Flattener(Behaviour):
         value = variable.known
         if value is None and variable.binding is not None:
             closure = variable.binding
-            value = self.evaluator.closure(closure, const=variable.is_constant)
+            value = self.evaluator.closure(closure)
+            if variable.is_constant and not is_known(value):
+                self.evaluator.fail(
+                    f"the constant `{variable.name}` depends on parameters or variables", closure.expression,
+                    Scope(closure.part), "Make it a parameter",
+                )  # fmt: skip
             value = self.evaluator.fitting(value, variable.type, variable.dims, variable.name, closure)
         elif variable.known is not None and not variable.is_constant and variable.binding is not None:
             symbolic = self.evaluator.closure(variable.binding)
