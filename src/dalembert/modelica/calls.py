@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, operators, tree
@@ -24,6 +24,9 @@ from dalembert.modelica.values import (
     stack,
 )
 
+if TYPE_CHECKING:
+    from dalembert.modelica.overconstrained import Graph
+
 _REDUCTIONS = ("sum", "product", "min", "max", "array")
 _SIZES_FROM = {"zeros": 0, "ones": 0, "identity": 0, "fill": 1, "linspace": 2}  # arguments that are sizes
 _MAPPED = ("der", "pre", "edge", "change", "noEvent")
@@ -36,6 +39,7 @@ class Calls:
         self.functions: dict[str, Function] = {}  # those that are left in equations
         self._made: dict[int, Function] = {}
         self._names: dict[str, dict[int, str]] = {}
+        self.graph: Graph  # of overconstrained connectors
         self.externals: dict[str, Klass] = {}  # classes of external objects
 
     def call(self, node: tree.Call, scope: Scope) -> Any:
@@ -53,8 +57,6 @@ class Calls:
         return self.call_class(found, node, scope)
 
     def called_class(self, ref: tree.Ref, scope: Scope) -> Klass | None:
-        if ref.names[0] == "Connections" and self.world.top("Connections") is None:
-            self.fail(f"overconstrained connectors (`{'.'.join(ref.names)}`) are not supported", ref, scope)
         first = self.world.top(ref.names[0]) if ref.rooted else scope.part.lookup(ref.names[0])
         if first is None:
             return None
@@ -81,6 +83,8 @@ class Calls:
     # -- builtin ---------------------------------------------------------------------------------------------------
 
     def builtin(self, name: str, node: tree.Call, scope: Scope) -> Any:
+        if name in ("Connections.isRoot", "Connections.rooted", "rooted", "cardinality"):
+            return self.graph.answer(node, scope)
         if name in builtins.UNSUPPORTED:
             self.fail(f"{builtins.UNSUPPORTED[name]} not supported (`{name}`)", node, scope)
         if name == "sample" and len(node.args) + len(node.named) == 1:

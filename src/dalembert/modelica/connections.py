@@ -13,6 +13,7 @@ from dalembert.modelica.components import Absent, Instance, InstanceArray, Varia
 from dalembert.modelica.expandable import EXPANDABLE, Missing, Waiting, expand
 from dalembert.modelica.flat import FlatEquation, Origin
 from dalembert.modelica.operators import negated, total
+from dalembert.modelica.overconstrained import CONSTRAINT, Edge, Graph
 from dalembert.modelica.scopes import Entry, Scope
 from dalembert.modelica.values import AT, Arr
 
@@ -39,6 +40,8 @@ class Connections:
         self.origin: dict[tuple[str, int], Origin] = {}
         self.sources: dict[tuple[str, int], Origin] = {}  # what gives signals: outputs seen from outside, own inputs
         self.flows: dict[str, Origin] = {}  # all flow variables of connectors
+        self.graph = Graph(self)
+        evaluator.graph = self.graph
         self.buses: list[Instance] = []  # all expandable connectors
         self.dropped: set[tuple[str, int]] = set()  # what is in them and does not exist
         self.waiting: list[Waiting] = []  # connections that touch one of these
@@ -71,6 +74,8 @@ class Connections:
             return
         if left is None or right is None:  # conditional and absent
             return
+        self.graph.note(left)
+        self.graph.note(right)
         self.pair(left, left_face, right, right_face, node, scope, origin)
 
     def locate(self, ref: tree.Ref, scope: Scope) -> tuple[Any, int]:
@@ -142,10 +147,18 @@ class Connections:
         if isinstance(a, _Element) or isinstance(b, _Element):
             fail("a connector and a variable cannot be connected", node, scope)
         for one in (a, b):
-            if "equalityConstraint" in one.entries:
-                fail(f"overconstrained connectors (`{one.name}`) are not supported", node, scope)
             if one.kind not in ("connector", EXPANDABLE, "record", "operator record"):
                 fail(f"`{one.name}` is a {one.kind}; only connectors can be connected", node, scope)
+        if CONSTRAINT in a.entries and CONSTRAINT in b.entries:
+            self.graph.edges.append(Edge(a, a_face, b, b_face, node, scope, origin))
+            return
+        self.fields(a, a_face, b, b_face, node, scope, origin)
+
+    def fields(
+        self, a: Instance, a_face: int, b: Instance, b_face: int, node: Any, scope: Scope, origin: Origin
+    ) -> None:
+        """Connect what is in two connectors or records."""
+        fail = self.evaluator.fail
         names, others = a.component_names(), b.component_names()
         if EXPANDABLE in (a.kind, b.kind):
             names = others = [name for name in names if b.member(name) is not None]

@@ -139,6 +139,7 @@ class Flattener(Behaviour):
                 self.flat.notes.append(f"`inner {self.world.added[name].klass.name} {name}` was added to the model")
                 self.instance(self.world.added[name])
         self.connections.expand()
+        self.answer_questions()
         self.buses()
         self.flat.equations += self.connections.equations()
         for variable in self.variables:
