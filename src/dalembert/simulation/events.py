@@ -72,6 +72,9 @@ class EventHandler:
         scan.values[0] = values
         scan.threshold[:] = [event.threshold for event in self.events]
         scan.sign[:] = np.where(np.abs(values) > scan.threshold, np.sign(values), 0.0)
+        watched = self.responder.watch()
+        if watched is not None:
+            own, scan.sign[own], scan.threshold[own] = watched[0], *watched[1:]
 
     def across(
         self,

@@ -8,7 +8,7 @@ import casadi as ca
 
 from dalembert.modelica import tree
 from dalembert.modelica.flat import FlatModel, Origin
-from dalembert.modelica.lower.atoms import Result, call_name
+from dalembert.modelica.lower.atoms import Result
 from dalembert.modelica.lower.symbols import DERIVATIVE, PARAMETER, Space
 from dalembert.modelica.lower.watch import Watch
 from dalembert.modelica.printer import expression_text
@@ -145,21 +145,12 @@ class Context:
 
 
 class Equations(Expressions):
-    """Evaluates trees of equations: several results of one call are found once, and algorithms are run once."""
+    """Evaluates trees of equations; algorithms are run once."""
 
     def __init__(self, context: Context, calls: Calls):
         super().__init__(context, calls)
         self.rules[Result] = self.algorithm
-        self._results: dict[tuple[int, int, int], tuple[Any, list[Any]]] = {}
         self.run_algorithm: Any = None
-
-    def results(self, node: tree.Call) -> list[Any]:
-        if self.turns:
-            return super().results(node)
-        key = (id(node), self.quiet, self.guarded)
-        if key not in self._results:
-            self._results[key] = (node, super().results(node))  # the node stays, so that its number is not given again
-        return self._results[key][1]
 
     def algorithm(self, node: Result) -> Any:
         return self.run_algorithm(node.algorithm)[node.target]
@@ -174,6 +165,3 @@ def short_text(node: Any) -> str:
 def _shown(value: Any) -> tree.Expression:
     text = str(value)
     return tree.Ref(0, (text if len(text) < LONGEST else "…",))
-
-
-__all__ = ["Context", "Equations", "call_name", "short_text"]

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from dalembert.modelica.lower.atoms import RATE, VALUE, Atom
 from dalembert.modelica.lower.linear import Row, is_number, rates_of
 
-#: an unknown is not eliminated if its definition has more atoms: Jacobians would fill up
-MOST_ATOMS = 30
+#: an unknown is not eliminated if rows would get so many atoms more in all: Jacobians would fill up
+MOST_FILL = 60
 
 
 @dataclass(frozen=True)
@@ -196,33 +196,36 @@ class Elimination:
     def solve_moving(self) -> bool:
         changed = False
         for row in self.rows:
-            if not self.is_open(row) or row.others or not row.linear or len(row.linear) > MOST_ATOMS:
+            if not self.is_open(row) or row.others or not row.linear:
                 continue
             if any(kind != VALUE or not self.differentiated(name) for kind, name in row.linear):
                 continue
             if self.wishes.is_moving(row):
                 continue
             pivots = [name for name in self.pivots(row) if self.wishes.agrees(name, row)]
-            if pivots:
-                self.define(min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one))), row)
+            name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)), default=None)
+            if name is not None and self.fill(name, row) <= MOST_FILL:
+                self.define(name, row)
                 changed = True
         return changed
 
     def uses(self, name: str) -> int:
         return len(self.where.get((VALUE, name), ())) + len(self.where.get((RATE, name), ()))
 
+    def fill(self, name: str, row: Row) -> int:
+        """How many atoms more there may be in all rows when an unknown is eliminated with this one."""
+        size = len(row.linear) + len(row.others)
+        return (self.uses(name) - 1) * (size - 2) - size
+
     def solve_explicit(self) -> bool:
         changed = False
         for row in sorted((row for row in self.rows if self.is_open(row)), key=lambda row: len(row.atoms())):
             atoms = row.atoms()
-            if len(atoms) > MOST_ATOMS or any(kind == RATE for kind, _ in atoms):
+            if any(kind == RATE for kind, _ in atoms):
                 continue
             pivots = [name for name in self.pivots(row) if not self.differentiated(name)]
-            if not pivots:
-                continue
-            name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)))
-            if self.uses(name) > 2 and (self.uses(name) - 1) * (len(atoms) - 1) > 4 * MOST_ATOMS:
-                continue
-            self.define(name, row)
-            changed = True
+            name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)), default=None)
+            if name is not None and self.fill(name, row) <= MOST_FILL:
+                self.define(name, row)
+                changed = True
         return changed
