@@ -72,7 +72,7 @@ FAULTS = [
     ("model A Real x; algorithm x := 1; return; end A;", "`return` is for functions", "return"),
     ("package P model M outer model N = Real; N n; end M; model A M m; end A; end P;", "has no `inner model N`", "N = Real"),
     ("package P function f input Real x; output Real y; algorithm y := x; end f; function d = der(f, x); model A Real x = d(time); end A; end P;", "partial derivatives", None),
-    ("package P connector C Real v; end C; model A C c, d; equation Connections.branch(c, d); end A; end P;", "overconstrained", None),
+    ("model A Real v = 1; equation Connections.root(v); end A;", "no overconstrained record", "v);"),
 ]  # fmt: skip
 
 
