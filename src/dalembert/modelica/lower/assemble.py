@@ -120,6 +120,10 @@ def events(translation: Translation, numbers: dict[str, int]) -> Hybrid | None:
     for slope, name in watch.signs:
         message = (f"the model was translated for times of {name} that come in order; load it with these parameters",)
         claims.append(Claim(condition=slope > 0, message=message, name=name))
+    for factor, name in translation.elimination.divisors:
+        if not factor.is_symbolic():  # of those the recipe takes care
+            message = f"an equation was solved for {name}, whose factor is zero now: load it with these parameters"
+            claims.append(Claim(condition=factor != 0, message=(message,), name=f"factor of {name}"))
     if not (space.discrete.symbols or claims or watch.relations):
         return None
     places = {name: space.place(entry) for name, entry in translation._flags.items()}

@@ -8,7 +8,7 @@ import casadi as ca
 
 from dalembert.modelica import tree
 from dalembert.modelica.flat import FlatModel, Origin
-from dalembert.modelica.lower.atoms import Result
+from dalembert.modelica.lower.atoms import Result, call_name
 from dalembert.modelica.lower.symbols import DERIVATIVE, PARAMETER, Space
 from dalembert.modelica.lower.watch import Watch
 from dalembert.modelica.printer import expression_text
@@ -151,6 +151,24 @@ class Equations(Expressions):
         super().__init__(context, calls)
         self.rules[Result] = self.algorithm
         self.run_algorithm: Any = None
+
+    def results(self, node: tree.Call) -> list[Any]:
+        """All results of a function. Whole numbers and truth values among its arguments are numbers, if they are
+        parameters: they choose what the function does."""
+        args = [self.chosen(self.value(arg), node) for arg in node.args]
+        named = {one.name: self.chosen(self.value(one.value), node) for one in node.named}
+        return self.calls.call(call_name(node), args, named, node, self)
+
+    def chosen(self, value: Any, node: tree.Call) -> Any:
+        if not isinstance(value, ca.SX):
+            return value
+        variables = self.context.flat.variables
+        inside = self.context.space.in_graph(value)
+        if not all(kind == PARAMETER and variables[name].type != "Real" for kind, name in inside):
+            return value
+        number = self.known(value, f"an argument of {call_name(node)}", node)
+        types = {variables[name].type for _, name in inside}
+        return bool(number) if types == {"Boolean"} else int(number) if number == int(number) else number
 
     def algorithm(self, node: Result) -> Any:
         return self.run_algorithm(node.algorithm)[node.target]

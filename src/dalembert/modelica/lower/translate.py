@@ -15,7 +15,7 @@ from dalembert.modelica.lower.classify import classify
 from dalembert.modelica.lower.context import Context, Equations
 from dalembert.modelica.lower.eliminate import Elimination, Wishes
 from dalembert.modelica.lower.fold import fold
-from dalembert.modelica.lower.linear import Row, Sums
+from dalembert.modelica.lower.linear import Row, Sums, times
 from dalembert.modelica.lower.parameters import Parameters
 from dalembert.modelica.lower.start import Start
 from dalembert.modelica.lower.symbols import INPUT, UNKNOWN, Space
@@ -52,7 +52,7 @@ class Translation:
 
     def run(self) -> SymbolicDAE:
         self.parameters.evaluate()
-        self.classes = classify(self.flat)
+        self.classes = classify(self.flat, self.parameters.free)
         self.context.translation = self
         self.declare_inputs()
         self.declare_discrete()
@@ -138,7 +138,8 @@ class Translation:
             row.linear[(RATE, name)] = 1.0
             rows.append(row)
         kept = frozenset(self._restarted()) | frozenset(self.parameters.free)
-        self.elimination = Elimination(rows, Wishes(kept, self.start.rank, self._is_moving, self.start.agrees))
+        wishes = Wishes(kept, self.start.rank, self._is_moving, self.start.agrees, self._divides)
+        self.elimination = Elimination(rows, wishes)
         self.elimination.run()
 
     def folded(self, node: Any) -> Any:
@@ -159,6 +160,11 @@ class Translation:
             elif isinstance(one, tuple | list):
                 waiting += [child for child in one if isinstance(child, tuple | list)]
         return found
+
+    def _divides(self, factor: ca.SX) -> bool:
+        """Whether an expression of parameters is far from zero for their present values."""
+        value = self.space.with_values([factor], self.context.numbers)
+        return value.is_constant() and 1e-100 < abs(float(value)) < 1e100
 
     def _is_moving(self, row: Row) -> bool:
         if not self.inputs:
@@ -210,9 +216,9 @@ class Translation:
             if atom != without:
                 kind, name = atom
                 value = self.value_of(name) if kind == VALUE else self.space.derivatives[name]
-                total = _plus(total, factor * coefficient, value)
+                total = _plus(total, times(factor, coefficient), value)
         for coefficient, node in row.rest:
-            total = _plus(total, factor * coefficient, self.evaluator.value(node))
+            total = _plus(total, times(factor, coefficient), self.evaluator.value(node))
         self.context.origin = before
         return total
 
@@ -355,8 +361,9 @@ class Translation:
 
 
 def _plus(total: Any, factor: Any, value: Any) -> Any:
-    term = scalars.arithmetic("*", factor, value) if not (isinstance(factor, float) and factor == -1.0) else -value
-    return scalars.arithmetic("+", total, term)
+    if not isinstance(factor, ca.SX) and factor == -1:
+        return scalars.arithmetic("-", total, value)
+    return scalars.arithmetic("+", total, scalars.arithmetic("*", factor, value))
 
 
 def _right_sides(node: Any) -> Any:
