@@ -9,6 +9,7 @@ from dalembert.modelica import builtins, operators, tree
 from dalembert.modelica.components import Instance
 from dalembert.modelica.functions import Function
 from dalembert.modelica.library import EXTERNAL
+from dalembert.modelica.overloading import has_record
 from dalembert.modelica.scopes import Entry, Klass, Scope
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import (
@@ -112,6 +113,8 @@ class Calls:
                 return builtins.extreme(name, args)
             except TypeError:
                 self.fail(f"`{name}` cannot compare these", node, scope)
+        if name in ("sum", "product") and args and has_record(args[0]) and isinstance(args[0], Arr):
+            return self.added(args[0].items, node, scope)
         if name in builtins.ARRAY:
             first = _SIZES_FROM.get(name)
             if first is not None and not all(map(is_known, args[first:])):
@@ -203,6 +206,8 @@ class Calls:
         if name == "array":
             return self.comprehension(node.args[0], node.iterators, scope)
         values = [self.value(node.args[0], turn) for turn in self.turns(node.iterators, node.args, scope)]
+        if name == "sum" and values and has_record(values[0]):
+            return self.added(values, node, scope)
         if name == "sum":
             return operators.total(values)
         if name == "product":
@@ -234,10 +239,14 @@ class Calls:
             return EnumValue(enum, value)
         if klass.scope().builtin == EXTERNAL:
             return self.external_object(klass, node, scope)
+        if klass.scope().kind == "operator record" or kind == "operator record":
+            if self.operators_of(klass, "constructor"):
+                args = [self.value(arg, scope) for arg in node.args]
+                named = {one.name: self.value(one.value, scope) for one in node.named}
+                return self.constructed(klass, args, named, node, scope)
+            return self.construct(klass, node, scope)
         if kind == "record" or klass.scope().kind == "record":
             return self.construct(klass, node, scope)
-        if kind in ("operator record", "operator"):
-            self.fail(f"operator records ({klass.name}) are not supported", node, scope)
         if kind not in ("function", "operator function"):
             self.fail(f"`{klass.name}` is a {kind} and cannot be called", node, scope)
         args = [self.value(arg, scope) for arg in node.args]

@@ -28,7 +28,8 @@ _BASES = {
     "package": {"package"},
     "function": {"function", "operator function"},
     "record": {"record"},
-    "connector": {"connector", "record", "type"},
+    "operator record": {"record", "operator record"},
+    "connector": {"connector", "record", "operator record", "type"},
     "block": {"block", "record"},
     "model": {"model", "block", "record"},
 }
@@ -356,7 +357,8 @@ class Instance:
         if entry.name not in self.world.added:
             klass = entry.part.find_class(entry.node.type)
             instance = Instance(klass, entry.name, self.world.model, self.world, is_component=True).build()
-            taken = self.world.model is None or entry.name in self.world.model.entries
+            model = self.world.model
+            taken = model is None or model.entries.get(entry.name, entry) is not entry
             if taken or instance.builtin is not None or "partial" in klass.definition.node.prefixes:
                 entry.part.source.fail(
                     f"`outer {entry.name}` in {self.name or self.klass.name} has no `inner {entry.name}` around it",

@@ -13,6 +13,7 @@ from dalembert.modelica import builtins, operators, tree
 from dalembert.modelica.calls import Calls
 from dalembert.modelica.components import Variable
 from dalembert.modelica.modifiers import Closure
+from dalembert.modelica.overloading import Overloading, has_record
 from dalembert.modelica.references import References
 from dalembert.modelica.scopes import Entry, Part, Scope, World
 from dalembert.modelica.values import AT, Arr, EnumType, EnumValue, RecordValue, as_tree, is_known, stack
@@ -20,7 +21,7 @@ from dalembert.modelica.values import AT, Arr, EnumType, EnumValue, RecordValue,
 MOST_TURNS = 1_000_000
 
 
-class Evaluator(References, Calls):
+class Evaluator(References, Calls, Overloading):
     """Values of expressions of one world."""
 
     def __init__(self, world: World):
@@ -31,7 +32,7 @@ class Evaluator(References, Calls):
         self.rules: dict[type, Callable[[Any, Scope], Any]] = {
             tree.Literal: lambda node, scope: node.value,
             tree.Ref: self.reference,
-            tree.Unary: lambda node, scope: operators.unary(node.op, self.value(node.operand, scope)),
+            tree.Unary: self.unary,
             tree.Binary: self.binary,
             tree.IfExpression: self.choice,
             tree.Range: self.range,
@@ -201,8 +202,18 @@ class Evaluator(References, Calls):
         for one in reversed(spine):
             if (one.op == "or" and value is True) or (one.op == "and" and value is False):
                 continue  # the rest may make no sense then
-            value = operators.binary(one.op, value, self.value(one.right, scope))
+            other = self.value(one.right, scope)
+            if has_record(value) or has_record(other):
+                value = self.overloaded(one.op, [value, other], one, scope)
+            else:
+                value = operators.binary(one.op, value, other)
         return value
+
+    def unary(self, node: tree.Unary, scope: Scope) -> Any:
+        value = self.value(node.operand, scope)
+        if not has_record(value):
+            return operators.unary(node.op, value)
+        return value if node.op in ("+", ".+") else self.overloaded(node.op, [value], node, scope)
 
     def choice(self, node: tree.IfExpression, scope: Scope) -> Any:
         open_: list[tuple[Any, tree.Expression]] = []

@@ -220,9 +220,6 @@ class Flattener(Behaviour):
             )
         if instance.kind in ("package", "function"):
             entry.part.source.fail(f"`{instance.name}` is declared with a {instance.kind} as its type", entry.node.at)
-        if definition.node.kind == "operator record":
-            entry.part.source.fail(f"operator records (`{instance.name}` of {definition.name}) are not supported",
-                                   entry.node.at)  # fmt: skip
         if instance.kind == EXPANDABLE:
             self.connections.buses.append(instance)
             for name in instance.component_names():

@@ -52,7 +52,7 @@ class Running:
                 if closure is not None:
                     local[name] = self.evaluator.value(closure.expression, Scope(closure.part, local, True))
                 else:
-                    local[name] = self.empty(entry, local)
+                    local[name] = self.declared(entry, self.empty(entry, local), local)
             try:
                 for part, section in self.sections:
                     if section.kind == "algorithm":
@@ -73,6 +73,17 @@ class Running:
                 return value.map(lambda item: float(item) if isinstance(item, int) else item)
             return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
         return value
+
+    def declared(self, entry: Entry, value: Any, local: dict[str, Any]) -> Any:
+        """A record with the values that its declaration gives to fields, as in `output R r(a = x)`."""
+        args = entry.node.modification.args if entry.node.modification is not None else ()
+        if not isinstance(value, RecordValue) or not args:
+            return value
+        fields = dict(value.fields)
+        for one in args:
+            if isinstance(one, tree.Modifier) and one.value is not None and one.name in fields:
+                fields[one.name] = self.evaluator.value(one.value, Scope(entry.part, local, True))
+        return RecordValue(value.type, fields)
 
     def empty(self, entry: Entry, local: dict[str, Any]) -> Any:
         kind = entry.part.find_class(entry.node.type).scope()
