@@ -138,7 +138,7 @@ class Overloading:
             call = tree.Call(getattr(node, "at", 0), tree.Ref(0, (function.name,)), ())
         given = function.arguments(values, {}, call, scope)
         try:
-            return next(iter(function.run(given, call, scope).values()))
+            return next(iter(function.run(given, call, scope, scope.const).values()))
         except ModelicaError:
             if scope.const:
                 raise
