@@ -37,6 +37,7 @@ _HOME = {
     "hidden_constraints": "regularize",
     "consistent_initial_values": "regularize",
     "formulate": "regularize",
+    "translate": "export",
     "simulate": "simulation",
     "Output": "simulation",
     "Transition": "simulation",

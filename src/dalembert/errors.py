@@ -235,7 +235,7 @@ class UnsettledEvent(SimulationError):
 
 
 class Chattering(SimulationError):
-    """A relation of a hybrid DAE changes its truth value again and again while time stands still; `relation` names it."""
+    """A relation of a hybrid DAE changes again and again while time stands still; `relation` names it."""
 
     def __init__(self, message: str, relation: str | None = None, solution: Any = None):
         super().__init__(message, solution)

@@ -222,3 +222,10 @@ def test_agrees_with_a_model_written_by_hand():
     )
     ours, theirs = da.simulate(load(text), (0, 3), rtol=1e-9), da.simulate(by_hand, (0, 3), rtol=1e-9)
     assert np.isclose(ours["h"][-1], theirs["h"][-1], rtol=1e-8)
+
+
+def test_derivatives_that_do_not_enter_linearly():
+    """√h falls evenly where der(h)² = 0.04 h, and |der(h)| tells the direction."""
+    text = "model M Real h(start = 1, fixed = true); equation der(h)*abs(der(h)) = -0.04*h; end M;"
+    assert isinstance(load(text), da.QuasiLinearDAE)
+    assert np.isclose(da.simulate(load(text), (0, 5), rtol=1e-8)["h"][-1], 0.25, rtol=1e-6)

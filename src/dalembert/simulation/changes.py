@@ -18,7 +18,7 @@ from dalembert.model.graph import Graph
 from dalembert.model.hybrid import Assignment, Claim, Hybrid
 from dalembert.solvers.method import Tolerances
 
-CHANGES: Slot["Changes"] = Slot("what changes at events", most=4)
+CHANGES: Slot[Changes] = Slot("what changes at events", most=4)
 
 #: of the tolerances: what unknowns that differ by no more make of a relation is not told from zero
 OF_TOLERANCE = 1e-2
@@ -26,6 +26,8 @@ OF_TOLERANCE = 1e-2
 OF_VALUE = 1e-13
 #: units in the last place of the time within which a root is known
 OF_TIME = 64
+#: units in the last place of the time within which relations change together
+AT_ONCE = 1024
 #: no band is narrower
 SMALLEST = 1e-290
 
@@ -122,6 +124,16 @@ class Changes:
         bands = OF_TOLERANCE * of_x + OF_TIME * np.spacing(abs(t)) * np.abs(rate)
         return np.where(np.isfinite(bands), bands, 0.0)
 
+    def crossing_now(
+        self, t: float, x: np.ndarray, x_dot: np.ndarray, theta: np.ndarray, truth: np.ndarray
+    ) -> np.ndarray:
+        """Numbers of the relations that change within rounding of the time, if things go on like this."""
+        slopes, by_t = (part.ravel() for part in self._slopes(t, {"x": x}, theta))
+        rate = np.bincount(self._rows, slopes * x_dot[self._columns], len(self.crossing)) + by_t
+        values = self.values(t, x, theta)
+        towards = np.where(truth != 0, -rate, rate)
+        return np.flatnonzero((towards > 0) & (np.abs(values) <= AT_ONCE * np.spacing(abs(t)) * towards))
+
     def times(self, t: float, x: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """When the relations of time change."""
         return self._times(t, {"x": x}, theta)[0].ravel() if self.timed else np.zeros(0)
@@ -160,7 +172,8 @@ class Changes:
         if not self.hybrid.claims:
             return []
         conditions = self._claims(t, {"x": x}, theta)[0].ravel()
-        found = [k for k, c in enumerate(self.hybrid.claims) if (conditions[k] != 0) == c.ends or np.isnan(conditions[k])]
+        ends = np.array([claim.ends for claim in self.hybrid.claims])
+        found = np.flatnonzero(((conditions != 0) == ends) | np.isnan(conditions)).tolist()
         return [(self.hybrid.claims[k], self._message(k, t, x, theta)) for k in found]
 
     def _message(self, k: int, t: float, x: np.ndarray, theta: np.ndarray) -> str:

@@ -61,6 +61,7 @@ class HybridState:
     discrete: np.ndarray
     active: frozenset[str] | None  # None: all
     terminal: bool = False  # the last event of all
+    rates: np.ndarray | None = None  # of a DAE: derivatives of its unknowns just before
     found: InitialValues | None = None  # where to start again, if the responder has seen to that
 
     def namespace(self) -> Any:

@@ -266,7 +266,9 @@ class Loop:
             return np.inf
         vectors = before.vectors(before.settled(t, stop.x), model)
         last = t == self.t1
-        state = HybridState(model, t, vectors, before.model.graph.discrete_values, before.active, terminal=last)
+        rates = before.rates(before.stepper.x_dot) if model.hybrid is not None else None
+        discrete = before.model.graph.discrete_values
+        state = HybridState(model, t, vectors, discrete, before.active, terminal=last, rates=rates)
         state, since_last = self.events.respond(stop, state)
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
@@ -288,7 +290,8 @@ class Loop:
                 segment.stepper.start(t, x, x_dot, self._goal.end, None)
                 # events that follow each other ever faster must not be stepped over
                 segment.stepper.limit_first_step(0.1 * responder.soon(since_last))
-            self.events.look(segment, t, x, x_dot, [n for n in stop.numbers if not responder.accumulates(n)])
+            here = (*stop.numbers, *stop.also)
+            self.events.look(segment, t, x, x_dot, [n for n in here if not responder.accumulates(n)])
             overdue = responder.overdue(segment.stepper.scan.values[0])
             if overdue:
                 self._respond(Stop(t, x, tuple(overdue), False), starts=starts)

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.errors import AssertionFailed, AssertionWarning, Chattering, OptionError, warn_user
-from dalembert.model import Model
 from dalembert.model.event import Crossing, Event
 from dalembert.regularize import InitialValues
 from dalembert.regularize.initial import own_start
@@ -48,10 +47,10 @@ class Switching:
         self.bits = np.zeros(0)
         self.bands = np.zeros(len(self.changes.crossing))
         self._largest = np.zeros(len(self.changes.crossing))
-        self._continuous = Continuous(model, reduction_of(model))
+        self._continuous = Continuous(model, reduction_of(model), self._tolerances)
         self._recent = [deque(maxlen=REMEMBERED) for _ in self.events]
-        self._last_other = np.full(len(self.events), -np.inf)  # when an event of a relation changed what it did not before
-        self._changed: list[frozenset[int]] = [frozenset() for _ in self.events]
+        #: when discrete variables changed last, and before that
+        self._changed = np.full((2, len(model.discrete_names)), -np.inf)
         self._next = np.inf
         self._clocks = np.zeros((0, 2))
         self._warned: set[str] = set()
@@ -117,18 +116,31 @@ class Switching:
         """
         changes, t = self.changes, state.t
         discrete, x = state.discrete.copy(), state.vectors["x"]
-        if len(which):
+        if changes.crossing:
+            theta = self.model.theta(t, state.discrete)
+            if not moved and state.rates is not None:
+                now = changes.crossing_now(t, x, state.rates, theta, discrete[changes.bits])
+                which = sorted({*which, *now.tolist()})
             places = changes.bits[list(which)]
             discrete[places] = 1.0 - discrete[places]
-            values = np.abs(changes.values(t, x, self.model.theta(t, state.discrete)))
+            values = np.abs(changes.values(t, x, theta))
             self.bands[list(which)] = np.maximum(self.bands[list(which)], 4 * values[list(which)])
             self._must_progress(t, which)
         suits = None if moved else state.discrete
         point = self._event(t, Point(x, discrete, found_for=suits), self._due(t), state.terminal)
-        self._remember(t, which, frozenset(np.flatnonzero(point.discrete != state.discrete).tolist()))
-        if point.found is None:  # the unknowns are what they were
+        changed = point.discrete != state.discrete
+        self._changed[1, changed], self._changed[0, changed] = self._changed[0, changed], t
+        if point.found is None and not which and not moved:  # the unknowns are what they were
             return replace(state, discrete=point.discrete)
+        point = self._continuous.complete(t, point)
         return replace(state, vectors={"x": point.x}, discrete=point.discrete, found=point.found)
+
+    def told(self, state: HybridState, before: np.ndarray) -> HybridState:
+        """What somebody else has set of discrete variables is their value before the event, too."""
+        changes, discrete = self.changes, state.discrete.copy()
+        set_now = discrete[changes.now] != before[changes.now]
+        discrete[changes.before[set_now]] = discrete[changes.now[set_now]]
+        return replace(state, discrete=discrete)
 
     def _event(self, t: float, point: Point, due: Sequence[int], terminal: bool = False) -> Point:
         changes, discrete = self.changes, point.discrete.copy()
@@ -222,14 +234,6 @@ class Switching:
                     name,
                 )
 
-    def _remember(self, t: float, which: Sequence[int], changed: frozenset[int]) -> None:
-        """What events of relations change: if that is more than before, the model has gone over to something else."""
-        bits = frozenset(self.changes.bits[list(which)].tolist())
-        for number in which:
-            if not changed - bits <= self._changed[number] and self._changed[number]:
-                self._last_other[number] = t
-            self._changed[number] |= changed
-
     def must_not_have_accumulated(self, t: float) -> None:
         """Raise if a relation changed ever faster, and then no more, without anything else that has changed.
 
@@ -237,7 +241,7 @@ class Switching:
         """
         for number, recent in enumerate(self._recent):
             times = np.unique(np.array(recent))[-FASTER:]
-            if len(times) < FASTER or self._last_other[number] >= times[-1]:
+            if len(times) < FASTER or self._went_over(times[0], times[-1]):
                 continue
             pauses = np.diff(times)
             faster = (pauses[1:] < STEADY * pauses[:-1]).all() and pauses[-1] < SHORT * abs(self.t1 - self.t0)
@@ -248,6 +252,13 @@ class Switching:
                     "what comes then: give it a state in which it has come to rest",
                     name,
                 )
+
+    def _went_over(self, first: float, last: float) -> bool:
+        """Whether at the last of these times, or later, something changed that had not changed between them."""
+        at, before = self._changed
+        others = np.ones(len(at), bool)
+        others[self.changes.bits] = False
+        return bool((others & (at >= last) & (before < first)).any())
 
 
 class WithSwitching:
@@ -292,9 +303,6 @@ class WithSwitching:
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         after = self.actions.respond(state, [number for number in which if number < self._own])
         own = [number - self._own for number in which if number >= self._own]
+        if after is not state:
+            after = self.switching.told(after, state.discrete)
         return self.switching.respond(after, own, moved=after is not state)
-
-
-def hybrid(model: Model) -> bool:
-    """Whether anything of a model changes at events."""
-    return model.hybrid is not None

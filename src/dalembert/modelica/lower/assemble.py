@@ -27,6 +27,7 @@ def assemble(translation: Translation, residuals: list[tuple[Any, Any, Any]]) ->
     provisional = translation.start.beginning(names)
     del provisional
     kept, texts = equations(translation, residuals)
+    kept = linear_in_rates(translation, kept)
     for name, symbol in translation.aux.items():
         names.append(f"der({name})")
         kept.append(symbol - space.derivatives[name])
@@ -84,6 +85,20 @@ def equations(translation: Translation, residuals: list[tuple[Any, Any, Any]]) -
                 origin.at, "Some equations may say the same twice",
             )  # fmt: skip
     return kept, texts
+
+
+def linear_in_rates(translation: Translation, residuals: list[ca.SX]) -> list[ca.SX]:
+    """Residuals in which unknowns of their own stand for derivatives that do not enter linearly."""
+    space = translation.space
+    if not residuals or not space.derivatives.symbols:
+        return residuals
+    column, rates = ca.vertcat(*residuals), space.derivatives.column()
+    names = [name for kind, name in space.in_graph(ca.jacobian(column, rates)) if kind == DERIVATIVE]
+    if not names:
+        return residuals
+    symbols = ca.vertcat(*(space.derivatives[name] for name in names))
+    others = ca.vertcat(*(translation.rate_unknown(name) for name in names))
+    return ca.vertsplit(ca.substitute(column, symbols, others))
 
 
 def _vanishes(translation: Translation, value: Any) -> bool:

@@ -9,7 +9,7 @@ import casadi as ca
 from dalembert.modelica import tree
 from dalembert.modelica.flat import FlatModel, Origin
 from dalembert.modelica.lower.atoms import Result, call_name
-from dalembert.modelica.lower.symbols import DERIVATIVE, PARAMETER, Space
+from dalembert.modelica.lower.symbols import DERIVATIVE, DISCRETE, PARAMETER, TIME, Space
 from dalembert.modelica.lower.watch import Watch
 from dalembert.modelica.printer import expression_text
 from dalembert.modelica.source import nearest
@@ -31,6 +31,7 @@ class Context:
         self.flat, self.space, self.watch = flat, space, watch
         self.values: dict[str, Any] = {}  # of everything that has one by now
         self.numbers: dict[str, float] = {}  # of parameters
+        self.beginnings: dict[str, Any] = {}  # of parameters that depend on the time of the start
         self.folded: dict[str, str] = {}  # parameters whose values are part of the translation, and why
         self.origin: Origin | None = None
         self.translation: Translation | None = None  # of variables; parameters have none
@@ -71,9 +72,9 @@ class Context:
         if name in ("initial", "terminal"):
             return self.translation.flag(name)
         if name == "sample":
-            start, interval = map(evaluator.value, args)
+            start, interval = (self.at_start(evaluator.value(arg)) for arg in args)
             for what, value in (("start", start), ("interval", interval)):
-                if self.space.kinds(value) - {PARAMETER}:
+                if self.space.kinds(value) - {PARAMETER, TIME} or (what == "interval" and self.space.moves(value)):
                     self.fail(f"the {what} of a sample has to be known before the simulation", node)
             return self.watch.sample(short_text(node), start, interval)
         before = self.translation.before(args[0], evaluator)
@@ -114,6 +115,14 @@ class Context:
         """Something that a function asserts."""
         if self.translation is not None:
             self.translation.whens.claim(condition, message, short_text(node))
+
+    def at_start(self, value: Any) -> Any:
+        """A value with what it is at the start in place of parameters that depend on the time of the start."""
+        names = [name for kind, name in self.space.in_graph(value) if kind == DISCRETE and name in self.beginnings]
+        if not names:
+            return value
+        symbols = ca.vertcat(*(self.space.discrete[name] for name in names))
+        return ca.substitute(value, symbols, ca.vertcat(*(ca.SX(self.beginnings[name]) for name in names)))
 
     # -- details -------------------------------------------------------------------------------------------------
 

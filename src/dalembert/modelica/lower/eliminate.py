@@ -34,6 +34,7 @@ class Wishes:
     """What start and events say about unknowns: those `kept` stay; the `rank` of others says what they are worth."""
 
     kept: frozenset[str]
+    watched: frozenset[str]  # those in relations: differences in their place would magnify errors
     rank: Callable[[str], int]
     is_moving: Callable[[Row], bool]  # whether a row depends on inputs, whose derivatives nobody knows
     agrees: Callable[[str, Row], bool]  # whether a start value of an unknown follows from those of others
@@ -235,7 +236,11 @@ class Elimination:
             atoms = row.atoms()
             if any(kind == RATE for kind, _ in atoms):
                 continue
-            pivots = [name for name in self.pivots(row, divide) if not self.differentiated(name)]
+            pivots = [
+                name
+                for name in self.pivots(row, divide)
+                if not self.differentiated(name) and (len(atoms) <= 2 or name not in self.wishes.watched)
+            ]
             name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)), default=None)
             if name is not None and self.fill(name, row) <= MOST_FILL:
                 self.define(name, row)

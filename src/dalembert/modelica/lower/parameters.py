@@ -38,6 +38,8 @@ class Parameters:
         self.flat, self.space = context.flat, context.space
         self.free: list[str] = []  # found at the start
         self.said: set[int] = set()  # numbers of initial equations that only say what parameters are
+        self.bound: dict[str, Any] = {}  # what they say, by parameter
+        self.held: dict[str, str] = {}  # parameters that depend on the time of the start, and their discrete entries
         self.given = {name: self._given(name, value) for name, value in given.items()}
 
     def evaluate(self) -> None:
@@ -48,6 +50,10 @@ class Parameters:
             if is_free(variable) and name not in self.given and name not in self.bound:
                 self.free.append(name)
                 self.context.values[name] = self.space.unknowns[name]
+                continue
+            if "time" in all_names(self.bound.get(name)):
+                self.held[name] = self.space.entry(name)
+                self.context.values[name] = self.space.discrete[self.held[name]]
                 continue
             self._evaluate(name, variable)
 
@@ -89,8 +95,7 @@ class Parameters:
         return variable.attributes.get("start")
 
     def _bind_by_initial_equations(self) -> None:
-        """An initial equation p = … of nothing but parameters is the value of a parameter with fixed = false."""
-        self.bound: dict[str, Any] = {}
+        """An initial equation p = … of parameters and time is the value of a parameter with fixed = false."""
         for number, equation in enumerate(self.flat.initial_equations):
             parts = list(scalar_equations(equation))
             found: dict[str, Any] = {}
@@ -100,7 +105,7 @@ class Parameters:
                     variable = self.flat.variables.get(name)
                     if variable is None or not is_free(variable) or name in self.bound or name in found:
                         continue
-                    if all(self._is_parameter(other) and other != name for other in all_names(right)):
+                    if all(other == "time" or self._is_parameter(other) for other in all_names(right)):
                         found[name] = right
                         break
             if len(found) == len(parts) and not self._closes_a_circle(found):
