@@ -65,7 +65,7 @@ class Elimination:
         self._taken: set[int] = set()  # rows that are definitions
         self.where: dict[Atom, dict[Row, None]] = defaultdict(dict)
         for row in self.rows:
-            self.note(row)
+            self.note(row, row.atoms())
 
     def run(self) -> None:
         again = True
@@ -78,8 +78,9 @@ class Elimination:
 
     # -- bookkeeping ---------------------------------------------------------------------------------------------
 
-    def note(self, row: Row) -> None:
-        for atom in row.atoms():
+    def note(self, row: Row, atoms: Iterable[Atom]) -> None:
+        """These atoms may occur in a row now."""
+        for atom in atoms:
             self.where[atom][row] = None
 
     def is_open(self, row: Row) -> bool:
@@ -103,13 +104,15 @@ class Elimination:
         del self.where[(VALUE, name)][row]
         self.definitions[name] = row
         self._taken.add(id(row))
+        inside = row.atoms()
         for other in list(self.where.pop((VALUE, name), ())):
             if (VALUE, name) in other.linear:
                 other.include(-other.linear.pop((VALUE, name)), row)
             if (VALUE, name) in other.others:
                 other.others.discard((VALUE, name))
-                other.others |= row.atoms()
-            self.note(other)
+                other.others |= inside
+            self.note(other, inside)
+        rates = {(RATE, one) for _, one in row.linear} | rates_of(row.others)
         for other in list(self.where.pop((RATE, name), ())):
             if other.defines == name:
                 other.defines = None
@@ -118,13 +121,14 @@ class Elimination:
                 other.include_rate(-other.linear.pop((RATE, name)), row)
             if (RATE, name) in other.others:
                 other.others.discard((RATE, name))
-                other.others |= {(RATE, one) for _, one in row.linear} | rates_of(row.others)
-            self.note(other)
+                other.others |= rates
+            self.note(other, rates)
 
     def spread_rate(self, name: str) -> bool:
         """Put what is known about a derivative into all rows but the one that says it."""
         row, changed = self.rates[name], False
         atom = (RATE, name)
+        inside = row.atoms() - {atom}
         for other in list(self.where[atom]):
             if other is row:
                 continue
@@ -140,9 +144,9 @@ class Elimination:
                 other.others |= row.others
             if atom in other.others:
                 other.others.discard(atom)
-                other.others |= row.atoms() - {atom}
+                other.others |= inside
             del self.where[atom][other]
-            self.note(other)
+            self.note(other, inside)
         return changed
 
     # -- steps ---------------------------------------------------------------------------------------------------
