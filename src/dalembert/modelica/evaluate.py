@@ -12,6 +12,7 @@ from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, operators, tree
 from dalembert.modelica.calls import Calls
 from dalembert.modelica.components import Variable
+from dalembert.modelica.flat import names_in
 from dalembert.modelica.modifiers import Closure
 from dalembert.modelica.overloading import Overloading, has_record
 from dalembert.modelica.references import References
@@ -116,11 +117,21 @@ class Evaluator(References, Calls, Overloading):
                 self.fail(f"`{variable.name}` has no value", node, scope, "Give it one in a modifier")
             variable._lock = True
             try:
-                value = self.closure(closure, const=True)
+                value = self.constant(variable, closure) if variable.is_constant else self.closure(closure, const=True)
             finally:
                 variable._lock = False
             variable.known = self.fitting(value, variable.type, variable.dims, variable.name, closure)
         return variable.known
+
+    def constant(self, variable: Variable, closure: Closure) -> Any:
+        """The value of a constant, which may not depend on parameters."""
+        value = self.closure(closure)
+        if is_known(value):
+            return value
+        if variable.owner.is_component and any(True for _ in names_in(as_tree(value))):
+            self.fail(f"the constant `{variable.name}` depends on parameters or variables", closure.expression,
+                      Scope(closure.part), "Make it a parameter")  # fmt: skip
+        return self.closure(closure, const=True)
 
     def fitting(self, value: Any, type_: Any, dims: tuple[int, ...], name: str, closure: Closure) -> Any:
         """A value that was checked against a declared type and sizes."""

@@ -298,12 +298,8 @@ class Flattener(Behaviour):
         value = variable.known
         if value is None and variable.binding is not None:
             closure = variable.binding
-            value = self.evaluator.closure(closure)
-            if variable.is_constant and not is_known(value):
-                self.evaluator.fail(
-                    f"the constant `{variable.name}` depends on parameters or variables", closure.expression,
-                    Scope(closure.part), "Make it a parameter",
-                )  # fmt: skip
+            evaluator = self.evaluator
+            value = evaluator.constant(variable, closure) if variable.is_constant else evaluator.closure(closure)
             value = self.evaluator.fitting(value, variable.type, variable.dims, variable.name, closure)
         elif variable.known is not None and not variable.is_constant and variable.binding is not None:
             symbolic = self.evaluator.closure(variable.binding)

@@ -149,7 +149,7 @@ class Function(Running):
             except ModelicaError:  # it calls what only the simulation has: what is wrong comes to light there
                 return self.open_call(given, node, scope)
         if self.sections and any(isinstance(value, FunctionValue) for value in given.values()):
-            return list(self.run(given, node, scope, scope.const).values())  # on trees: which function it is has to be known
+            return list(self.run(given, node, scope, scope.const).values())  # on trees
         if (body := self.inlined()) is not None:
             part, expression = body
             local = given | {name: self.empty(entry, given) for name, entry in self.outputs.items()}

@@ -163,7 +163,7 @@ class _Types:
             case tree.Ref():
                 if len(node.names) == 1:
                     return self.names.get(node.names[0])
-                return node.names[0] if node.names[0] in self.flat.enumerations else None
+                return node.names[0] if len(node.names) == 2 else None  # a value of an enumeration
             case tree.Unary():
                 return self.unary(node)
             case tree.Binary():
