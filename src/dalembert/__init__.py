@@ -38,6 +38,7 @@ _HOME = {
     "consistent_initial_values": "regularize",
     "formulate": "regularize",
     "simulate": "simulation",
+    "Checkpoint": "simulation",
     "Output": "simulation",
     "Transition": "simulation",
     "Solution": "solution",

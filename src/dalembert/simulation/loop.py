@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from dalembert.errors import (
 from dalembert.model import Model
 from dalembert.regularize import InitialValues
 from dalembert.regularize.initial_accelerations import dependent_constraints
+from dalembert.simulation.continuation import Place
 from dalembert.simulation.events import SIMULTANEOUS, EventHandler, Stop
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.recorder import Recorder
@@ -54,15 +56,17 @@ class Loop:
         self._recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
         self._open = False  # whether the buffer of the stepper may hold steps that have not been kept
         self._progress = (0, t0)  # accepted steps and time when progress was last looked at
+        self._stop = 0  # number of the breakpoint, or the end, that the integration is under way to
 
-    def run(self, initial: InitialValues, first_step: float | None) -> Solution:
-        """Integrate; whatever happens, everything computed is in the result or in the exception's `.solution`."""
+    def run(self, initial: InitialValues, first_step: float | None, place: Place | None = None) -> Solution:
+        """Integrate, or go on from a place; whatever happens, everything computed is in the result or in the
+        exception's `.solution`."""
         recorder = self.recorder
         x, x_dot = self.segments.current.start(initial)
         recorder.begin(self.segments.current, x, initial)
         try:
             self._must_determine_multipliers(initial)
-            self._integrate(x, x_dot, first_step)
+            self._integrate(x, x_dot, first_step, place)
         except KeyboardInterrupt as interrupt:
             if isinstance(interrupt, DalembertError):
                 raise
@@ -100,18 +104,29 @@ class Loop:
                 "Geoms(singular='step over') passes isolated singular positions."
             )
 
-    def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
+    def _integrate(
+        self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None, place: Place | None = None
+    ) -> None:
         if self.t0 == self.t1:
             return
         breaks = self._breakpoints()
         smooth = self._smooth(breaks)
         t, since_last = beginning(self.model, self.t0, self.t1), np.inf
-        self.events.look(self.segments.current, t, x, x_dot)
-        for stop in breaks if breaks[-1:] == [self.t1] else [*breaks, self.t1]:
+        if place is not None:
+            self._recall(place)
+        else:
+            self.events.look(self.segments.current, t, x, x_dot)
+        stops = breaks if breaks[-1:] == [self.t1] else [*breaks, self.t1]
+        for number in range(self._stop, len(stops)):
+            self._stop, stop = number, stops[number]
             broken = stop != self.t1 or breaks[-1:] == [self.t1]
             # inputs jump at breakpoints: keep every evaluation strictly on one side
             end = float(np.nextafter(stop, self.t0)) if broken else stop
-            if self._is_ahead(end, t):
+            if place is not None:
+                self.recorder.shown, place = {end: stop}, None
+                if self._reach(end):
+                    return
+            elif self._is_ahead(end, t):
                 self.recorder.shown = {end: stop}  # users asked for the breakpoint itself
                 self.segments.current.stepper.start(t, x, x_dot, end, first_step)
                 self.segments.current.stepper.limit_first_step(0.1 * self.events.responder.soon(since_last))
@@ -193,6 +208,7 @@ class Loop:
                 return False
             if reason in (Status.BUFFER_FULL, Status.EVENT):
                 self._must_progress()
+                self._save_if_due()
                 continue
             if reason == Status.EVENT_FAILED:
                 raise self.events.failure(segment, float(stepper.scan.failed[0]), stepper.scan.out)
@@ -231,6 +247,36 @@ class Loop:
             if overdue:
                 self._respond(Stop(t, x, tuple(overdue), False), end)
         return since_last
+
+    # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    def _save_if_due(self) -> None:
+        """Between two calls of a kernel, where all that goes on is in the hands of the parts of the loop."""
+        saving = self.recorder.checkpoint
+        if saving is not None and saving.due:
+            message = f"checkpoint at t = {self.recorder.reached:.9g}"
+            saving.save(lambda: self.recorder.solution("running", message), Place(self._memory()))
+
+    def _memory(self) -> dict[str, Any]:
+        return {
+            "stop": self._stop,
+            "progress": list(self._progress),
+            "recent": [list(piece) for piece in self._recent],
+            "segments": self.segments.memory(),
+            "events": self.events.memory(),
+            "recorder": self.recorder.memory(),
+        }
+
+    def _recall(self, place: Place) -> None:
+        """Be as one was there."""
+        memory = place.memory
+        self._stop = memory["stop"]
+        taken, reached = memory["progress"]
+        self._progress = (taken, reached)
+        self._recent = deque((t, x) for t, x in memory["recent"])
+        self.segments.recall(memory["segments"])
+        self.events.recall(memory["events"])
+        self.recorder.recall(memory["recorder"], place.arguments, self.segments.current)
 
     # -- singular positions ----------------------------------------------------------------------------------------
 
