@@ -105,7 +105,22 @@ def rebounds(**options):
     return da.problems.bouncing_ball(e=0.6, t_end=3.0).simulate(**options)
 
 
+def clock(**options):
+    """A hybrid DAE: a clock, relations, reinitialization."""
+    model = da.modelica.load("""
+        model Bounce
+          Real h(start = 1, fixed = true); Real v(start = 0, fixed = true); discrete Real held(start = 0, fixed = true);
+          Integer n(start = 0, fixed = true);
+        equation
+          der(h) = v; der(v) = -9.81;
+          when sample(0.1, 0.13) then held = h + pre(held); end when;
+          when h < 0 then n = pre(n) + 1; reinit(v, -0.8*pre(v)); end when;
+        end Bounce;""")
+    return da.simulate(model, (0, 2.5), rtol=1e-8, **options)
+
+
 CASES = {
+    "hybrid": clock,
     "events": pendulum,
     "few points": lambda **o: pendulum(t_eval=np.linspace(0, 12, 31), dense_output=False, **o),
     "some components": lambda **o: pendulum(t_eval=da.Output(per_step=2, components=["y", "lam"]), trace=True, **o),
