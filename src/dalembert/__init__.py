@@ -40,6 +40,7 @@ _HOME = {
     "translate": "export",
     "simulate": "simulation",
     "Checkpoint": "simulation",
+    "compare": "studies.compare",
     "sweep": "sweeps",
     "Grid": "sweeps",
     "MonteCarlo": "sweeps",
