@@ -6,6 +6,7 @@ by channels, ``{"x": [x, y]}`` at rest, ``{"b": body, "at": [x, y]}`` fixed to a
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ FINE, ARROW = 1 / 8000, 0.22
 #: of angles, in radians, and of Euler parameters
 FINE_ANGLE = 1e-3
 #: a scene that moves this many times its own size is followed by the camera
-FAR = 2.5
+FAR = 8.0
 
 
 @dataclass
@@ -172,48 +173,63 @@ class _Builder:
     def _measure(self) -> None:
         """The box around everything, the size of the mechanism, and whether the camera has to go along."""
         scene, width = self.scene, self.scene.width
-        moving, reach, fixed = [], [], []
-        for number, body in enumerate(scene.bodies):
-            moving.append(scene.values({"b": number, "at": [0.0] * width}, self.count))
-            reach.append(max((_reach(shape) for shape in body["shapes"]), default=0.0))
-        for part in self.layout.parts:
-            if isinstance(part, of_drawings.Body):
-                continue
-            for ref in (ref for name in part.places for ref in _listed(getattr(part, name))):
-                values = scene.values(self._at_first(ref), self.count) if isinstance(ref, OnBody) else self._point(ref)
-                moving.append(values)
-                reach.append(float(getattr(part, "radius", None) or 0.0))
-            if isinstance(part, of_drawings.Columns):
-                values = np.stack([self.entries[k].reshape(self.count) for k in part.values], -1)
-                high = max(float(np.abs(values).max()), 1e-300)
-                moving += [np.tile([-0.1 * high, y], (self.count, 1)) for y in (min(0, values.min()), high)]
-                moving.append(np.tile([1.8 * high, 0.0], (self.count, 1)))
-                reach += [0.0] * 3
-            if isinstance(part, of_drawings.Fixed):
-                shapes = [found for one in part.shape if (found := self._shape(one)) is not None]
-                fixed += [extent for one in shapes if (extent := _extent(one, width)) is not None]
-        if not moving:
-            moving, reach = [np.zeros((self.count, width))], [0.5]
-        points, margins = np.stack(moving), np.array(reach)[:, None, None]
-        low, high = (points - margins).min(axis=0), (points + margins).max(axis=0)  # at each moment
-        still = np.ptp(points, axis=1).max() == 0
+        moving, fixed = self._extents()
+        points = np.stack(moving or [np.zeros((self.count, width))])
+        low, high = points.min(axis=0), points.max(axis=0)  # at each moment
         size = float(np.median((high - low).max(axis=1)))
         box_low, box_high = low.min(axis=0), high.max(axis=0)
         whole = float((box_high - box_low).max())
-        if not size > 1e-3 * whole or len(moving) == 1:  # a single point has no size of its own
-            size = max(whole / 4, 4 * float(np.max(reach)), 1e-9)
-        scene.follow = bool(whole > FAR * size * (2 if len(moving) == 1 else 1)) and not still
+        if not size > 1e-3 * whole:  # a single point has no size of its own
+            size = whole / 4 or 1.0
+        scene.follow = whole > FAR * size
         scene.size = size if scene.follow else max(size, whole)
-        for one_low, one_high in fixed:
-            if not scene.follow:
-                box_low, box_high = np.minimum(box_low, one_low), np.maximum(box_high, one_high)
+        for one_low, one_high in fixed:  # of the ground so much that one sees what things stand on
+            box_low = np.minimum(box_low, np.maximum(one_low, box_low - scene.size))
+            box_high = np.maximum(box_high, np.minimum(one_high, box_high + scene.size))
         scene.box = (box_low.tolist(), box_high.tolist())
-        middle = (low + high) / 2
-        scene.centre = [self._channel(column, scene.size * FINE) for column in middle.T]
+        scene.centre = [self._channel(column, scene.size * FINE) for column in ((low + high) / 2).T]
         for body in scene.bodies:  # how fine they have to be is known only now
             for k in body["c"][:width]:
-                channel = scene.channels[k]
-                scene.channels[k] = Channel(channel.values, scene.size * FINE)
+                scene.channels[k] = Channel(scene.channels[k].values, scene.size * FINE)
+
+    def _extents(self) -> tuple[list[np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
+        """Points over time around everything that moves, and boxes around what does not."""
+        scene, width, count = self.scene, self.scene.width, self.count
+        moving: list[np.ndarray] = []
+        fixed: list[tuple[np.ndarray, np.ndarray]] = []
+        for number, body in enumerate(scene.bodies):
+            boxes = [box for shape in body["shapes"] if (box := _extent(shape, width, scene.surfaces)) is not None]
+            low, high = (
+                np.min([b[0] for b in boxes] or [[0.0] * width], axis=0),
+                np.max([b[1] for b in boxes] or [[0.0] * width], axis=0),
+            )
+            for corner in itertools.product(*zip(low, high, strict=True)):
+                moving.append(scene.values({"b": number, "at": list(corner)}, count))
+        for part in self.layout.parts:
+            if isinstance(part, of_drawings.Body | of_drawings.Arrow):
+                continue
+            for ref in (ref for name in part.places for ref in _listed(getattr(part, name))):
+                values = scene.values(self._at_first(ref), count) if isinstance(ref, OnBody) else self._point(ref)
+                radius = float(getattr(part, "radius", None) or 0.0)
+                moving += [values - radius, values + radius] if radius else [values]
+            if isinstance(part, of_drawings.Columns):
+                values = np.stack([self.entries[k].reshape(count) for k in part.values], -1)
+                high = float(np.abs(values).max()) or 1.0
+                corners = [(-0.1 * high, min(0.0, values.min())), (1.8 * high, high)]
+                moving += [np.tile(corner, (count, 1)) for corner in corners]
+            if isinstance(part, of_drawings.Fixed):
+                shapes = [found for one in part.shape if (found := self._shape(one)) is not None]
+                fixed += [box for one in shapes if (box := _extent(one, width, scene.surfaces)) is not None]
+        if moving:
+            points = np.stack(moving)
+            middle = (points.min(axis=(0, 1)) + points.max(axis=(0, 1))) / 2
+            for part in self.layout.parts:
+                for shape in part.shape if isinstance(part, of_drawings.Fixed) else ():
+                    if isinstance(shape, Plane):  # of a plane without end the point below everything
+                        normal = (shape.rotation @ shape.outward(scene.planar))[:width]
+                        foot = middle - normal * float(normal @ (middle - shape.position[:width]))
+                        fixed.append((foot, foot))
+        return moving, fixed
 
     def _at_first(self, ref: OnBody) -> dict[str, Any]:
         return {"b": ref.body, "at": list(ref.at[: self.scene.width])}
@@ -262,7 +278,7 @@ class _Builder:
     def _columns(self, part: of_drawings.Columns) -> None:
         """Columns from zero to each value, in a picture about as high as wide."""
         values = [self.entries[k].reshape(self.count) for k in part.values]
-        high = max(float(np.abs(values).max()), 1e-300)
+        high = float(np.abs(values).max()) or 1.0
         step = 1.7 * high / max(len(values) - 1, 1) if len(values) > 1 else high
         for k, (value, label) in enumerate(zip(values, part.labels, strict=True)):
             x = k * step
@@ -307,27 +323,17 @@ def _held(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _reach(shape: dict[str, Any]) -> float:
-    """How far a drawn shape reaches from the origin of its body; planes have no end, and do not count."""
-    if "half" in shape:
-        return 0.0
-    at = np.linalg.norm(shape.get("at", 0.0))
-    if "circle" in shape or "ring" in shape:
-        return float(at + (shape.get("circle") or shape.get("ring")))
-    if "mesh" in shape:
-        radius = {"box": np.linalg.norm(shape["scale"]) / 2}.get(shape["mesh"], float(np.max(shape["scale"])))
-        return float(at + radius) if not shape["mesh"].startswith(("mesh", "plate")) else float(at) + 0.1
-    points = np.array(shape.get("polygon") or shape.get("line"))
-    return float(np.linalg.norm(points, axis=1).max())
-
-
-def _extent(shape: dict[str, Any], width: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _extent(shape: dict[str, Any], width: int, surfaces: dict[str, Surface]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The box around a drawn shape in the frame of its body; None for planes, which have no end."""
     if "half" in shape:
         return None
     points = shape.get("polygon") or shape.get("line")
+    if "mesh" in shape:
+        vertices = surfaces[shape["mesh"]].vertices * shape["scale"]
+        points = turned(np.array(shape["q"]), vertices) + shape["at"]
     if points is not None:
         return np.min(points, axis=0)[:width], np.max(points, axis=0)[:width]
-    at, radius = np.array(shape["at"])[:width], _reach(shape | {"at": 0.0})
+    at, radius = np.array(shape["at"]), shape.get("circle") or shape.get("ring")
     return at - radius, at + radius
 
 
