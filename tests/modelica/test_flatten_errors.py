@@ -65,10 +65,12 @@ FAULTS = [
     ("package P record R Real x; equation x = 1; end R; model A R r; end A; end P;", "cannot have equations", "equation"),
     # not supported
     ("package P connector C Real p; flow Real m; stream Real h; end C; model A C c; end A; end P;", "stream", "h;"),
-    ("package P expandable connector C end C; connector D = Real; model M D d; end M; model A C c; M m; equation connect(c.x, m.d); end A; end P;", "expandable connectors", "c.x"),
+    ("package P expandable connector C end C; model A C c, d; equation connect(c.x, d.y); end A; end P;", "nothing says what `x` in `c` is", "connect"),
+    ("package P expandable connector C end C; connector D = Real; model M D d[2]; end M; model A C c; M m; equation connect(c.x[1], m.d[2]); end A; end P;", "size of `x`", "c.x"),
     ("package P operator record Q Real re; end Q; model A Q q; end A; end P;", "operator records", "q;"),
     ("model A Real x; equation x = previous(x); end A;", "clocked", None),
-    ("model A Real x; algorithm while x > 1 loop x := 1; end while; end A;", "`while`", None),
+    ("model A Real x; algorithm x := 1; return; end A;", "`return` is for functions", "return"),
+    ("package P model M outer model N = Real; N n; end M; model A M m; end A; end P;", "has no `inner model N`", "N = Real"),
     ("package P function f input Real x; output Real y; algorithm y := x; end f; function d = der(f, x); model A Real x = d(time); end A; end P;", "partial derivatives", None),
     ("package P connector C Real v; end C; model A C c, d; equation Connections.branch(c, d); end A; end P;", "overconstrained", None),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -23,6 +23,9 @@ from dalembert.model.start import Start, checked_start
 from dalembert.model.theta import ThetaLayout
 from dalembert.model.travel import ARRIVED, Shared
 from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, select
+
+if TYPE_CHECKING:
+    from dalembert.model.hybrid import Beginning, Hybrid
 
 #: whether no function of a model contains the time itself
 THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
@@ -61,6 +64,14 @@ class Model(Shared):
     linear_in_rates: bool = True
     #: of a DAE: "auto": constraints that its equations hide are derived; "given": it is taken as it stands
     hidden: str = "given"
+    #: of a DAE from symbols: what changes at events, start values with conditions and unknowns that keep theirs,
+    #: interval, tolerance and sizes of unknowns of its experiment
+    hybrid: Hybrid | None = None
+    beginning: Beginning | None = None
+    fixed_at_start: tuple[str, ...] = ()
+    t_span: tuple[float, float] | None = None
+    tolerance: float | None = None
+    nominal: Mapping[str, float] = MappingProxyType({})
     #: what is to be done with the `continuous_kinds` where inputs jump: a mode of `consistent_initial_values`
     restart_mode: str = "correct"
 
@@ -88,6 +99,10 @@ class Model(Shared):
     def given_rates(self) -> tuple[str, ...]:
         """Kinds of start values that are derivatives; at a restart the last ones tell where to look for the next."""
         return select(self.start_kinds, Role.RATE)
+
+    def guesses(self, kind: str) -> np.ndarray:
+        """Where to look for start values that nobody gives: at zero, unless the model says more."""
+        return np.zeros(self.graph.size(kind))
 
     def found_at_start(self, kind: str) -> frozenset[str]:
         """Components of a vector that is needed at the start which may be left out, since equations determine them."""

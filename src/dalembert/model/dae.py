@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from dalembert.checks import shown
 from dalembert.errors import ModelError
+from dalembert.kept import Kept
 from dalembert.model.base import Model
+from dalembert.model.travel import ARRIVED
 from dalembert.model.vocabulary import numbered
 
 if TYPE_CHECKING:
+    from dalembert.model.belongings import Belongings
+    from dalembert.model.hybrid import Beginning, Hybrid, Symbols
     from dalembert.regularize.structure import HiddenLevels, Structure
 
 #: what may become of constraints that the equations of a DAE hide
@@ -23,6 +30,12 @@ class DAE(Model):
     residual_levels = ("constraints", "hidden")
     #: of a model from which equations were taken: what those that are left are called
     _equation_names: tuple[str, ...] | None = None
+    #: of a model that was translated: what it was made from, which makes it anew where parameters change equations
+    recipe: Any = None
+    #: what a translator found worth saying
+    notes: tuple[str, ...] = ()
+    #: of a model that was built from symbols: start values, events, the experiment
+    _own: Belongings | None = None
 
     def _begin_dae(self, name: str, x: Any, parameters: Any, inputs: Any, discrete: Any, hidden: Any) -> list[str]:
         """`_begin` with the only vector x, which must not be empty; returns the list for further faults."""
@@ -35,6 +48,87 @@ class DAE(Model):
         if not self.graph.size("x"):
             raise ModelError(f"model '{name}' has faults", ["x=: a DAE needs at least one unknown"])
         return faults
+
+    # -- of models that were built from symbols ------------------------------------------------------------------------
+
+    @classmethod
+    def _of_symbols(cls, name: str, symbols: Symbols) -> Self:
+        """A model without functions yet, whose symbols are these. Its variables may have any names."""
+        from dalembert.model.symbolic import graph_of
+
+        model, faults = object.__new__(cls), []
+        model.name, model.hidden, model._inputs = name, "auto", {}
+        for input_name, given in symbols.inputs.items():
+            model._set_input(input_name, given, faults)
+        if faults:
+            raise ModelError(f"model '{name}' has faults", faults)
+        model.graph, model.kept = graph_of(symbols), Kept()
+        return model
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        return frozenset() if self._own is not None else super().reserved
+
+    @property
+    def hybrid(self) -> Hybrid | None:
+        """What changes at events, in symbols."""
+        return None if self._own is None else self._own.hybrid
+
+    @property
+    def beginning(self) -> Beginning | None:
+        """Start values and conditions in symbols."""
+        return None if self._own is None else self._own.beginning
+
+    @property
+    def fixed_at_start(self) -> tuple[str, ...]:
+        """Unknowns whose start values stay: those for which the model says so."""
+        names = self._whole_names
+        return () if self._own is None else tuple(names[i] for i in sorted(self._own.beginning.fixed))
+
+    @property
+    def t_span(self) -> tuple[float, float] | None:
+        """Of the model's experiment, if it has one."""
+        return None if self._own is None else self._own.t_span
+
+    @property
+    def tolerance(self) -> float | None:
+        """Relative tolerance of the model's experiment, if it has one."""
+        return None if self._own is None else self._own.tolerance
+
+    @property
+    def nominal(self) -> Mapping[str, float]:
+        """Sizes of unknowns, as far as somebody has told."""
+        return {} if self._own is None else self._own.nominal
+
+    @property
+    def _whole_names(self) -> tuple[str, ...]:
+        """Names of all unknowns, also of those that were eliminated."""
+        return tuple(getattr(self.graph, "whole", self.graph).vectors["x"])
+
+    def guesses(self, kind: str) -> np.ndarray:
+        """Where to look for start values that nobody gives."""
+        if self._own is None or kind != "x":
+            return super().guesses(kind)
+        values = self._own.guesses(self.graph.parameter_values)
+        expansion = getattr(self.graph, "expansion", None)
+        return values if expansion is None else expansion.factor[expansion.kept] * values[expansion.kept]
+
+    def replace(self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None) -> Model:
+        if self.recipe is not None and isinstance(parameters, Mapping) and self.recipe.needs(parameters):
+            return self.recipe.other(self, parameters).replace(None, inputs)
+        variant = super().replace(parameters, inputs)
+        if parameters and self._own is not None and not hasattr(self.graph, "whole"):
+            variant._start = self._own.start(variant.graph, self.name)
+        return variant
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._own is not None:
+            known = ARRIVED.get(self.graph.digest)
+            same = known is not None and known is not self and known.graph.t is self.graph.t
+            self._own = self._own.bound(self.graph, known._own if same else None)
+
+    # -- equations -----------------------------------------------------------------------------------------------------
 
     @property
     def equation_names(self) -> tuple[str, ...]:

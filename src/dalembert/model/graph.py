@@ -75,6 +75,8 @@ class Graph(Shared):
     promises: frozenset[str] = frozenset()  # "autonomous", "constant mass": for functions that cannot be traced
     #: what the namespaces of a branch offer besides, for events and the like
     outputs: ClassVar[Outputs | None] = None
+    #: whether variables may have any names, also those of vectors, of the time and of derivatives, and hide these
+    free_names: ClassVar[bool] = False
     #: of a graph that came from elsewhere: what it has in common with others of the same model, by hash
     digest: str | None = field(default=None, init=False, repr=False)
 
@@ -218,7 +220,7 @@ class Graph(Shared):
     def symbols(self, kinds: Iterable[str], hidden: Mapping[str, str], input_rates: bool = True) -> Namespace:
         """Namespace of symbols for tracing a function that may depend on `kinds` (besides t, parameters, inputs)."""
         places = self._places(tuple(kinds), input_rates)
-        values: dict[str, Any] = {"t": scalar(self.t)}  # made at first use: a model of many bodies has many names
+        values: dict[str, Any] = {}  # made at first use: a model of many bodies has many names
 
         def lookup(name: str) -> Any:
             if name not in values:
@@ -229,6 +231,8 @@ class Graph(Shared):
         return Namespace(lookup, self._known(places), {k: v for k, v in hidden.items() if k not in places})
 
     def _symbol_at(self, kind: str, where: Any) -> Any:
+        if kind == "t":
+            return scalar(self.t)
         if kind == "parameter":
             start, shape = where
             part = self.parameter_symbols[start : start + int(np.prod(shape))]
@@ -280,9 +284,10 @@ class Graph(Shared):
 
     def _places(self, kinds: tuple[str, ...], input_rates: bool) -> dict[str, tuple[str, Any]]:
         places: dict[str, tuple[str, Any]] = {"t": ("t", None), "u": ("inputs", None)}
+        rates: dict[str, tuple[str, Any]] = {}
         for kind in kinds:
             places[kind] = (kind, None)
-            if kind != "a":  # their names come last
+            if kind != "a" and not (kind == "dx" and self.free_names):  # their names come last
                 for i, name in enumerate(self.names(kind)):
                     places[name] = (kind, i)
         offset = 0
@@ -294,7 +299,11 @@ class Graph(Shared):
         for i, name in enumerate(self.inputs):
             places[name] = ("input", i)
             if input_rates:
-                places[f"{name}_dot"] = ("input", len(self.inputs) + i)
+                rates[f"{name}_dot"] = ("input", len(self.inputs) + i)
+        if self.free_names:
+            rates |= {name: ("dx", i) for i, name in enumerate(self.names("dx"))} if "dx" in kinds else {}
+            return {"time": ("t", None), **rates, **places}
+        places |= rates
         if "a" in kinds:
             for i, name in enumerate(self.acceleration_names()):
                 places.setdefault(name, ("a", i))

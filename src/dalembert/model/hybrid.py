@@ -1,7 +1,7 @@
 """DAEs whose equations change at events, in symbols: what a translator (`modelica/`) hands over to the driver.
 
-Between events a hybrid DAE is an ordinary one: truth values of relations, discrete variables and their values before the
-event are numbers in θ. At an event they are found anew, together with the unknowns, until nothing changes any more.
+Between events a hybrid DAE is an ordinary one: truth values of relations, discrete variables and their values before
+the event are numbers in θ. At an event they are found anew, together with the unknowns, until nothing changes any more.
 All expressions are in the symbols of one `Symbols`.
 """
 

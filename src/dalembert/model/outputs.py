@@ -116,6 +116,13 @@ class Outputs(Shared, Mapping[str, ModelFunction]):
         self._lock = renewed(threading.RLock())
         self._kept = Kept(self._lock)
 
+    @classmethod
+    def of_expressions(cls, given: Mapping[str, ca.SX], graph: Graph, model: str) -> Outputs:
+        """Scalars that are expressions of the graph's symbols already."""
+        known = cls(dict.fromkeys(given, _Arrived("")), graph, model)
+        known._functions = {name: ModelFunction(role_of(name), (1, 1), 0, ca.densify(sx)) for name, sx in given.items()}
+        return known
+
     # -- what there is ---------------------------------------------------------------------------------------------
 
     @property
@@ -290,10 +297,10 @@ class Outputs(Shared, Mapping[str, ModelFunction]):
             twin._functions = {}  # they are traced with the graph's own expressions
             return twin
         functions = {name: self[name] for name in self._given}
-        twin._packed = None
-        twin._functions = {
-            name: replace(f, sx=ca.substitute(f.sx, old, new)) if f.traced else f for name, f in functions.items()
-        }
+        traced = [name for name, f in functions.items() if f.traced]
+        changed = ca.substitute([functions[name].sx for name in traced], [old], [new]) if traced else []
+        functions |= {name: replace(functions[name], sx=sx) for name, sx in zip(traced, changed, strict=True)}
+        twin._packed, twin._functions = None, functions
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dalembert.modelica import tree
-from dalembert.modelica.operators import binary, is_number, scalar, total, transpose, unary
+from dalembert.modelica.operators import ALGEBRAS, binary, is_number, scalar, total, transpose, unary
 from dalembert.modelica.values import AT, Arr, EnumValue, as_tree, shape_of, stack
 
 
@@ -72,6 +72,9 @@ def apply_scalar(name: str, args: list[Any]) -> Any:
                 raise ValueError(f"the arguments of {name} have different sizes")
             columns.append(arg.items if isinstance(arg, Arr) else [arg] * math.prod(size))
         return Arr(size, [apply_scalar(name, list(row)) for row in zip(*columns, strict=True)])
+    for arg in args:
+        if type(arg) in ALGEBRAS:
+            return ALGEBRAS[type(arg)].call(name, args)
     if all(map(is_number, args)):
         try:
             return SCALAR[name](*args)
@@ -97,6 +100,9 @@ def extreme(name: str, args: list[Any]) -> Any:
             return 1.7976931348623157e308 if name == "min" else -1.7976931348623157e308
     elif any(isinstance(arg, Arr) for arg in args):
         raise ValueError(f"{name} needs one array or two scalars")
+    for item in items:
+        if type(item) in ALGEBRAS:
+            return ALGEBRAS[type(item)].call(name, list(items))
     choose = min if name == "min" else max
     if all(isinstance(item, EnumValue) for item in items):
         return choose(items, key=lambda item: item.index)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.modelica import tree
 from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
+from dalembert.modelica.expandable import EXPANDABLE, Missing, Waiting, expand
 from dalembert.modelica.flat import FlatEquation, Origin
 from dalembert.modelica.operators import negated, total
 from dalembert.modelica.scopes import Entry, Scope
@@ -37,6 +38,10 @@ class Connections:
         self.is_flow: dict[str, bool] = {}
         self.origin: dict[tuple[str, int], Origin] = {}
         self.flows: dict[str, Origin] = {}  # all flow variables of connectors
+        self.buses: list[Instance] = []  # all expandable connectors
+        self.dropped: set[tuple[str, int]] = set()  # what is in them and does not exist
+        self.waiting: list[Waiting] = []  # connections that touch one of these
+        self._touched = False  # whether the last name led through one
 
     # -- sets ----------------------------------------------------------------------------------------------------
 
@@ -57,8 +62,12 @@ class Connections:
     # -- connect -------------------------------------------------------------------------------------------------
 
     def connect(self, node: tree.Connect, scope: Scope, origin: Origin) -> None:
+        self._touched = False
         left, left_face = self.locate(node.left, scope)
         right, right_face = self.locate(node.right, scope)
+        if self._touched:
+            self.waiting.append(Waiting(node, scope, origin))
+            return
         if left is None or right is None:  # conditional and absent
             return
         self.pair(left, left_face, right, right_face, node, scope, origin)
@@ -84,8 +93,11 @@ class Connections:
             elements = [_Element(component, name) for name in component.element_names()]
             found: Any = Arr(component.dims, elements) if component.dims else elements[0]
             return evaluator.subscripted(found, subs, scope.constant(), ref) if subs is not None else found
+        if isinstance(component, Instance) and component.kind == EXPANDABLE:
+            self._touched = True
         if isinstance(component, InstanceArray):
             found = Arr(component.dims, component.items)
+            self._touched |= any(item.kind == EXPANDABLE for item in component.items)
             found = evaluator.subscripted(found, subs, scope.constant(), ref) if subs is not None else found
         else:
             found = component
@@ -101,9 +113,14 @@ class Connections:
     def inner(self, instance: Instance, ref: tree.Ref, i: int, scope: Scope) -> Any:
         name = ref.names[i + 1]
         member = instance.member(name)
+        if member is None and instance.kind == EXPANDABLE:
+            if ref.subs is not None and ref.subs[i + 1] is not None:
+                self.evaluator.fail(
+                    f"the size of `{name}` in the expandable connector `{instance.name}` is not known", ref, scope,
+                    f"Declare it in {instance.klass.name}",
+                )  # fmt: skip
+            return Missing(instance, name, i + 2 == len(ref.names))
         if member is None or member.is_class:
-            if instance.kind == "expandable connector":
-                self.evaluator.fail(f"expandable connectors (`{instance.name}`) are not supported", ref, scope)
             self.evaluator.fail(f"`{instance.name}` ({instance.klass.name}) has no component `{name}`", ref, scope)
         if "protected" in member.node.prefixes:
             self.evaluator.fail(f"`{name}` is protected in {instance.klass.name}", ref, scope)
@@ -124,13 +141,13 @@ class Connections:
         if isinstance(a, _Element) or isinstance(b, _Element):
             fail("a connector and a variable cannot be connected", node, scope)
         for one in (a, b):
-            if one.kind == "expandable connector":
-                fail(f"expandable connectors (`{one.name}`) are not supported", node, scope)
             if "equalityConstraint" in one.entries:
                 fail(f"overconstrained connectors (`{one.name}`) are not supported", node, scope)
-            if one.kind not in ("connector", "record", "operator record"):
+            if one.kind not in ("connector", EXPANDABLE, "record", "operator record"):
                 fail(f"`{one.name}` is a {one.kind}; only connectors can be connected", node, scope)
         names, others = a.component_names(), b.component_names()
+        if EXPANDABLE in (a.kind, b.kind):
+            names = others = [name for name in names if b.member(name) is not None]
         if set(names) != set(others):
             odd = sorted(set(names) ^ set(others))
             fail(f"the connectors `{a.name}` and `{b.name}` differ: {', '.join(odd)}", node, scope)
@@ -156,13 +173,37 @@ class Connections:
             self.is_flow[one.name] = "flow" in words
         self.join((a.name, a_face), (b.name, b_face), origin)
 
+    # -- expandable connectors -----------------------------------------------------------------------------------
+
+    def expand(self) -> None:
+        """Find out what is in expandable connectors, and carry out the connections that touch one."""
+        expand(self)
+
+    def present(self, used: set[str]) -> set[str]:
+        """Scalars that exist: used ones, and those that are connected with something beside expandable connectors.
+
+        Sets of which none exists are dropped.
+        """
+        within = tuple(f"{bus.name}." for bus in self.buses)
+        sets: dict[tuple[str, int], list[tuple[str, int]]] = {}
+        for key in self.parent:
+            sets.setdefault(self.root(key), []).append(key)
+        found = used | {name for name, _ in self.parent if not name.startswith(within)}
+        waiting = list(sets.values())
+        while settled := [keys for keys in waiting if any(name in found for name, _ in keys)]:
+            waiting = [keys for keys in waiting if keys not in settled]
+            found.update(name for keys in settled for name, _ in keys)
+        self.dropped.update(key for keys in waiting for key in keys)
+        return found
+
     # -- equations -----------------------------------------------------------------------------------------------
 
     def equations(self) -> list[FlatEquation]:
         """Equal potentials, and sums of flows; what is not connected does not flow."""
         sets: dict[tuple[str, int], list[tuple[str, int]]] = {}
         for key in self.parent:
-            sets.setdefault(self.root(key), []).append(key)
+            if key not in self.dropped:
+                sets.setdefault(self.root(key), []).append(key)
         found = []
         for members in sets.values():
             origin = self.origin[members[0]]

@@ -97,7 +97,10 @@ class FlatWhen:
 
 @dataclass(slots=True)
 class FlatAlgorithm:
-    """Statements on scalars; loops are unrolled. `targets` are the variables that it determines."""
+    """Statements on scalars. `targets` are the variables that it determines.
+
+    Loops with a range are unrolled; if `break` leaves them, the statements of all turns stand in a loop of one turn.
+    """
 
     statements: list[tree.Statement]
     targets: list[str]
@@ -198,6 +201,9 @@ def _targets(node: tree.Statement) -> Iterator[str]:
             for one in body:
                 yield from _targets(one)
         for one in getattr(node, "otherwise", None) or ():
+            yield from _targets(one)
+    elif isinstance(node, tree.For | tree.While):
+        for one in node.body:
             yield from _targets(one)
 
 

@@ -13,7 +13,8 @@ from dalembert.errors import ModelicaError
 from dalembert.modelica import tree
 from dalembert.modelica.behaviour import Behaviour
 from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
-from dalembert.modelica.flat import FlatEquation, FlatModel, FlatVariable, Origin
+from dalembert.modelica.expandable import EXPANDABLE
+from dalembert.modelica.flat import FlatEquation, FlatModel, FlatVariable, Origin, names_in
 from dalembert.modelica.library import Definition, Library, split_name
 from dalembert.modelica.parser import room_for_depth
 from dalembert.modelica.scopes import Klass, Part, Scope, World
@@ -135,6 +136,8 @@ class Flattener(Behaviour):
                 done.add(name)
                 self.flat.notes.append(f"`inner {self.world.added[name].klass.name} {name}` was added to the model")
                 self.instance(self.world.added[name])
+        self.connections.expand()
+        self.buses()
         self.flat.equations += self.connections.equations()
         for variable in self.variables:
             self.finish(variable)
@@ -170,6 +173,41 @@ class Flattener(Behaviour):
         for part in instance.parts():
             self.sections(part, instance)
 
+    def buses(self) -> None:
+        """Declare what is in expandable connectors, as far as it is connected or used."""
+        if not self.connections.buses:
+            return
+        used = self.connections.present(self.names_used())
+        for bus in self.connections.buses:
+            for name in bus.component_names():
+                component = bus.component(name)
+                if isinstance(component, Variable):
+                    if component.is_parameter or component.is_constant or used & set(component.element_names()):
+                        self.declare(component)
+                    continue
+                items = component.items if isinstance(component, InstanceArray) else [component]
+                for item in items:
+                    if isinstance(item, Instance) and item.kind != EXPANDABLE and self._within(item.name, used):
+                        self.nested(item, bus.entries[name])
+
+    def names_used(self) -> set[str]:
+        """All names of scalars in equations, as yet without those of connections."""
+        flat = self.flat
+        used: set[str] = set()
+        for equation in (*flat.equations, *flat.initial_equations):
+            used.update(names_in(equation.left), names_in(equation.right))
+        for algorithm in (*flat.algorithms, *flat.initial_algorithms):
+            used.update(names_in(tuple(algorithm.statements)))
+        for when in flat.whens:
+            used.update(names_in(tuple(when.branches)))
+        for one in flat.asserts:
+            used.update(names_in(one.condition))
+        return used
+
+    @staticmethod
+    def _within(path: str, used: set[str]) -> bool:
+        return any(name.startswith(f"{path}.") or name.startswith(f"{path}[") for name in used)
+
     def nested(self, instance: Instance, entry: Any) -> None:
         definition = instance.klass.definition
         if "partial" in definition.node.prefixes and instance.kind not in ("record", "connector"):
@@ -182,6 +220,14 @@ class Flattener(Behaviour):
         if definition.node.kind == "operator record":
             entry.part.source.fail(f"operator records (`{instance.name}` of {definition.name}) are not supported",
                                    entry.node.at)  # fmt: skip
+        if instance.kind == EXPANDABLE:
+            self.connections.buses.append(instance)
+            for name in instance.component_names():
+                inner = instance.component(name)
+                for item in inner.items if isinstance(inner, InstanceArray) else [inner]:
+                    if isinstance(item, Instance) and item.kind == EXPANDABLE:
+                        self.nested(item, instance.entries[name])
+            return
         self.instance(instance)
 
     def declare(self, variable: Variable) -> None:

@@ -9,12 +9,27 @@ import itertools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from dalembert.modelica import tree
 from dalembert.modelica.values import AT, Arr, EnumValue, FunctionValue, RecordValue, as_tree, shape_of
 
 _MANY = 100  # terms of a sum
+
+
+class Algebra(Protocol):
+    """What is done with open scalars that are no trees."""
+
+    def binary(self, op: str, left: Any, right: Any) -> Any: ...
+
+    def unary(self, op: str, value: Any) -> Any: ...
+
+    def call(self, name: str, args: list[Any]) -> Any: ...
+
+
+#: by type: scalars other than trees that are only known in the simulation (`symbolic` adds graphs)
+ALGEBRAS: dict[type, Algebra] = {}
+
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "<>": operator.ne,
 }  # fmt: skip
@@ -102,7 +117,7 @@ def total(items: list[Any]) -> Any:
         return binary("+", total(items[:middle]), total(items[middle:]))
     found: Any = 0
     for item in items:
-        found = binary("+", found, item) if found != 0 or isinstance(found, tuple) else item
+        found = item if is_number(found) and found == 0 else binary("+", found, item)
     return found
 
 
@@ -123,6 +138,9 @@ def _power(left: Any, right: Any) -> Any:
 
 def scalar(op: str, left: Any, right: Any) -> Any:
     """An operator on two scalars."""
+    algebra = ALGEBRAS.get(type(left)) or ALGEBRAS.get(type(right))
+    if algebra is not None:
+        return algebra.binary(op, left, right)
     if op in ("and", "or"):
         return _logical(op, left, right)
     if op in _RELATIONS:
@@ -235,6 +253,8 @@ def unary(op: str, value: Any) -> Any:
     """The value of `op value`."""
     if isinstance(value, Arr):
         return value.map(lambda item: unary(op, item))
+    if type(value) in ALGEBRAS:
+        return ALGEBRAS[type(value)].unary(op, value)
     if op == "not":
         if isinstance(value, bool):
             return not value

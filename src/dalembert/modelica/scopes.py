@@ -88,12 +88,25 @@ class Entry:
     def is_class(self) -> bool:
         return isinstance(self.node, tree.ClassDef)
 
+    def _inner(self) -> Klass:
+        """The class of this name that is declared `inner` further out."""
+        around = self.part.instance.enclosing
+        while around is not None:
+            other = around.entries.get(self.name)
+            if other is not None and other.is_class and "inner" in other.node.prefixes:
+                return other.klass()
+            around = around.enclosing
+        self.part.source.fail(
+            f"`outer {self.node.kind} {self.name}` has no `inner {self.node.kind} {self.name}` around it", self.node.at
+        )
+
     def klass(self) -> Klass:
         """The class that is declared here, or what it was redeclared to."""
         if self._klass is None:
             mod, node = self.mod, self.node
-            if "outer" in node.prefixes:
-                self.part.source.fail(f"inner and outer classes (`{self.name}`) are not supported", node.at)
+            if "outer" in node.prefixes and "inner" not in node.prefixes and self.part.instance.is_component:
+                self._klass = self._inner()
+                return self._klass
             if mod is not None and isinstance(mod.redeclared, tree.Component):
                 mod.source.fail(f"`{self.name}` is a class and is redeclared as a component", mod.at)
             if mod is not None and isinstance(mod.redeclared, tree.ClassDef):

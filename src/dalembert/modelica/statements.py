@@ -106,7 +106,18 @@ class Statements:
                 return self.choice_of(node, scope, lambda item: self.statement(item, scope))
             case tree.For():
                 turns = evaluator.turns(node.iterators, node.body, scope)
-                return [one for turn in turns for item in node.body for one in self.statement(item, turn)]
+                body = [one for turn in turns for item in node.body for one in self.statement(item, turn)]
+                return [_one_turn(body)] if _breaks(node.body) else body
+            case tree.While():
+                condition = evaluator.value(node.condition, scope)
+                if condition is False:
+                    return []
+                if not isinstance(condition, tuple | bool):
+                    evaluator.fail("a condition has to be true or false", node.condition, scope)
+                body = tuple(one for item in node.body for one in self.statement(item, scope))
+                return [tree.While(AT, as_tree(condition), body)]
+            case tree.Break():
+                return [tree.Break(AT)]
             case tree.When():
                 branches = tuple(
                     (
@@ -121,8 +132,9 @@ class Statements:
                 return [tree.CallStatement(AT, evaluator_call(node.call.function.names[0], values))]
             case tree.CallStatement():
                 return self.procedure(node, scope)
-        what = {tree.While: "while", tree.Break: "break", tree.Return: "return"}.get(type(node), "this statement")
-        evaluator.fail(f"`{what}` in an algorithm of a model is not supported", node, scope, "Put it into a function")
+        if isinstance(node, tree.Return):
+            evaluator.fail("`return` is for functions, and not for algorithms of models", node, scope)
+        evaluator.fail("this cannot stand in an algorithm", node, scope)
 
     def somewhere(self, node: tree.Assignment, value: tree.Expression, scope: Scope) -> list[tree.Statement]:
         """An assignment to an element whose number is only known in the simulation: every element keeps its value or
@@ -176,3 +188,21 @@ class Statements:
 
 def evaluator_call(name: str, values: list[Any]) -> tree.Call:
     return tree.Call(AT, tree.Ref(AT, (name,)), tuple(as_tree(value) for value in values))
+
+
+def _breaks(body: tuple[tree.Statement, ...]) -> bool:
+    """Whether a loop with this body may be left by `break`."""
+    for one in body:
+        if isinstance(one, tree.Break):
+            return True
+        if isinstance(one, tree.If) and (
+            any(_breaks(inner) for _, inner in one.branches) or _breaks(one.otherwise or ())
+        ):
+            return True
+    return False
+
+
+def _one_turn(body: list[tree.Statement]) -> tree.For:
+    """A loop of one turn: what `break` leaves when a loop was unrolled."""
+    once = tree.Array(AT, (tree.Literal(AT, 1),))
+    return tree.For(AT, (tree.Iterator(AT, "turn", once),), tuple(body))

@@ -115,6 +115,8 @@ def consistent_initial_values(
     """
     if not isinstance(model, Model):
         raise OptionError(f"start values need a model, not {shown(model)}")
+    if model.beginning is not None:
+        return own_start(model, t0, given, initial_conditions, fixed, mode=mode, rtol=rtol, atol=atol)
     given = with_start(model, given)
     more = dict(initial_conditions=initial_conditions, fixed=fixed, rtol=rtol, atol=atol)
     if not model.has_contacts:
@@ -122,6 +124,35 @@ def consistent_initial_values(
     own = restricted(model, model.bilateral)
     found = completed_values(own, t0, {k: v for k, v in given.items() if k not in OF_CONTACTS}, mode=mode, **more)
     return replace(found, values=own.graph.whole_values(found.values))
+
+
+def own_start(
+    model: Model,
+    t0: float,
+    given: Mapping[str, Any],
+    initial_conditions: Callable[[Any], Any] | None,
+    fixed: Sequence[str],
+    *,
+    mode: str = "correct",
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+) -> InitialValues:
+    """Start values of a model that has conditions, and unknowns that keep their values, of its own.
+
+    What it says of the others are guesses: that they change is no surprise.
+    """
+    from dalembert.regularize.structure.start_equations import all_conditions
+
+    users = {key: value for key, value in given.items() if value is not None}
+    token = OCCASION.set(OCCASION.get() if users else None)
+    try:
+        return completed_values(
+            model, t0, with_start(model, users), mode=mode if users or mode != "check" else "correct",
+            initial_conditions=all_conditions(model, initial_conditions),
+            fixed=tuple(dict.fromkeys((*model.fixed_at_start, *names_to_fix(model, fixed)))), rtol=rtol, atol=atol,
+        )  # fmt: skip
+    finally:
+        OCCASION.reset(token)
 
 
 def completed_values(

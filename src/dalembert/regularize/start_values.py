@@ -57,12 +57,13 @@ def given_values(
     `Model.found_at_start` for unknowns of a DAE that are computed. What is `fixed` must be given in any case.
     """
     allowed = [f"{kind}0" for kind in model.start_kinds]
+    incomplete = incomplete or model.beginning is not None
     faults = [explain_unknown(key, allowed) for key in given if key not in allowed]
     values: dict[str, np.ndarray] = {}
     known: dict[str, np.ndarray] = {}
     for kind in model.start_kinds:
         names, value = model.names(kind), given.get(f"{kind}0")
-        values[kind] = np.zeros(len(names))
+        values[kind] = model.guesses(kind)
         if value is None:
             if VOCABULARY[kind].start == "needed" and not incomplete:
                 faults.append(f"{kind}0= is missing: start values for {_listed(names)}")

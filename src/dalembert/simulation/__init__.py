@@ -15,7 +15,7 @@ from dalembert.model import Model
 from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.start import with_start
-from dalembert.simulation.arguments import count, positive, switch, time_span, tolerances_for
+from dalembert.simulation.arguments import count, own_tolerances, positive, switch, time_span, tolerances_for
 from dalembert.simulation.checkpoint import Checkpoint
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.layout import integrated, whole_form
@@ -29,7 +29,7 @@ from dalembert.solvers import resolve_method
 @forks_wait
 def simulate(
     model: Model,
-    t_span: Sequence[float],
+    t_span: Sequence[float] | None = None,
     *,
     p0: Any = None,
     v0: Any = None,
@@ -43,8 +43,8 @@ def simulate(
     initial_conditions: Callable[[Any], Any] | None = None,
     fixed: Sequence[str] = (),
     method: Any = "auto",
-    rtol: Any = 1e-6,
-    atol: Any = 1e-8,
+    rtol: Any = None,
+    atol: Any = None,
     t_eval: Any = None,
     first_step: float | None = None,
     max_step: float | None = None,
@@ -66,7 +66,7 @@ def simulate(
     ----------
     model : EquationsOfMotion, QuasiLinearDAE or ImplicitDAE
     t_span : (float, float)
-        Start and end; the end may lie before the start.
+        Start and end; the end may lie before the start. A model with an experiment of its own (Modelica) needs none.
     p0, v0, r0, w0, s0, lam0, mu0, x0, dx0 : array or mapping of names to values
         Start values. Positions (or x) are needed; velocities default to zero; multipliers, auxiliary variables and
         contact points are computed, and the derivatives of an ImplicitDAE, for which dx0 is a first guess. A model
@@ -81,7 +81,8 @@ def simulate(
         ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``. "auto" is Radau5, and Hem5
         for trees of thousands of bodies in joint coordinates.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
-        Tolerances of the local error; rtol between 1e-14 and 1, atol between 1e-100 and 1e100.
+        Tolerances of the local error; rtol between 1e-14 and 1, atol between 1e-100 and 1e100. Default: 1e-6 and 1e-8,
+        or what the model's experiment and the sizes of its unknowns say (`Model.tolerance`, `Model.nominal`).
     t_eval : array or Output, optional
         Times at which the solution is given, or an `Output` that says how to choose them and what to keep; default:
         the accepted steps, all components.
@@ -137,13 +138,13 @@ def simulate(
             f"model '{model.name}' has collisions, whose pairs of bodies change all the time: {type(options).__name__} "
             "stops at every impact. Take time stepping, method=MoreauJean(h=...)"
         )
-    t0, t1 = time_span(t_span)
+    t0, t1 = time_span(model.t_span if t_span is None else t_span)
     model = model.replace(parameters, inputs)
     if discrete is not None:
         model = model.with_discrete(model.discrete_values(discrete))
     given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
     given = {k: v for k, v in given.items() if v is not None}
-    if model._start:
+    if model._start and model.beginning is None:  # which is more than values
         given = with_start(model, given)
     step_limit = positive("max_step", max_step) or np.inf
     first, limit = positive("first_step", first_step), count("max_steps", max_steps)
@@ -158,7 +159,7 @@ def simulate(
             f"t_span = ({t0:g}, {t1:g}): where time runs backwards, Baumgarte's terms drive away from the constraints. "
             "Take another formulation"
         )
-    tolerances, sampling = tolerances_for(form, rtol, atol), Sampling(t_eval, t0, t1, form)
+    tolerances, sampling = tolerances_for(form, *own_tolerances(model, rtol, atol)), Sampling(t_eval, t0, t1, form)
     users = as_events(events)
     from dalembert.simulation.drive import drive  # imports numba: not before it is needed
 

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.checks import LARGEST_WHOLE, NoNumber, digits, flag, real, reals, shown, whole
 from dalembert.errors import OptionError
 from dalembert.kept import Slot
+from dalembert.model import Model
 from dalembert.model.namespace import explain_unknown
 from dalembert.regularize.form import Form
 from dalembert.solvers.method import Tolerances
@@ -79,6 +80,23 @@ def switch(name: str, value: Any) -> bool:
         return flag(value)
     except NoNumber:
         raise OptionError(f"{name}={shown(value)} must be True or False") from None
+
+
+#: what is asked for if nobody says anything
+RTOL, ATOL = 1e-6, 1e-8
+
+
+def own_tolerances(model: Model, rtol: Any, atol: Any) -> tuple[Any, Any]:
+    """Those of the model where none is given: its experiment's, and absolute ones that fit its unknowns' sizes."""
+    if rtol is None:
+        rtol = RTOL if model.tolerance is None else min(max(float(model.tolerance), 10 * TIGHTEST), LOOSEST)
+    if atol is not None:
+        return rtol, atol
+    most = ATOL if model.tolerance is None else ATOL / RTOL * rtol if isinstance(rtol, float) else ATOL
+    sizes = {name: most * size for name, size in model.nominal.items() if size > 0 and size != 1}
+    if not sizes:
+        return rtol, most
+    return rtol, {name: min(max(sizes.get(name, most), 10 * SMALLEST), LARGEST) for name in model.names("x")}
 
 
 #: pairs of numbers as tolerances, which many runs have in common

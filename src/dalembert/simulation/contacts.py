@@ -13,7 +13,7 @@ from dalembert.errors import OptionError, PenetratingStart
 from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues
-from dalembert.regularize.initial import OF_CONTACTS
+from dalembert.regularize.initial import OF_CONTACTS, own_start
 from dalembert.simulation.hybrid import Actions, HybridState
 from dalembert.simulation.loop import beginning
 from dalembert.simulation.segments import of_whole
@@ -25,6 +25,11 @@ def initial_values(task: Task, model: Model) -> InitialValues:
     """Start values of a run for its model, or for one with fewer constraints."""
     rtol, atol = task.tolerances.tightest
     given = task.given
+    if model.beginning is not None:
+        return own_start(
+            model, beginning(model, task.t0, task.t1), given, task.initial_conditions, task.fixed,
+            mode=task.options.initial_values, rtol=rtol, atol=atol,
+        )  # fmt: skip
     if model is not task.model:  # multipliers are those of fewer constraints; they are guesses only
         given = {key: value for key, value in given.items() if key not in OF_CONTACTS}
     return start_values(

@@ -186,7 +186,10 @@ class StateView:
         if name in self._columns or name in self._discrete:
             return True
         source = self._output_source()
-        return source is not None and name in source.model.outputs
+        if source is None:
+            return False
+        own = source.model.beginning is not None and name in source.model.graph.parameters
+        return own or name in source.model.outputs
 
     def __iter__(self):
         raise TypeError(f"{type(self).__name__} is not a sequence; iterate over .t, .x or .names")
@@ -206,6 +209,9 @@ class StateView:
         source = self._output_source()
         if source is not None and name in source.model.outputs:
             return source.values(self, name)
+        if source is not None and source.model.beginning is not None and name in source.model.graph.parameters:
+            value = float(source.model.graph.parameters[name])
+            return np.full(len(self.t), value) if np.ndim(self.t) else value
         hint = ""
         if source is None:
             hint = " (outputs of a model need the model, and there is none here; use Solution.load(path, model=...))"

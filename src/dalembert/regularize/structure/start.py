@@ -99,7 +99,7 @@ def regularized_start(
         search = Start(form, t, theta, x0, given & differential, held, _guess(form, start))
         search.solve(conditions)
         missing = differential & ~given
-        if missing.any():
+        if missing.any() and model.beginning is None:  # which has guesses for all
             search.must_be_determined(missing, given)
     x, y = search.x, search.y
     x_dot, y_dot = derivatives(form, t, x, y, theta)

@@ -14,6 +14,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -26,6 +27,7 @@ from dalembert.model import Model
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.functions import ModelFunction, call_with_numbers, trace
 from dalembert.model.graph import Graph
+from dalembert.model.hybrid import Beginning
 from dalembert.model.numeric import jacobian as numeric_jacobian
 from dalembert.model.vocabulary import numbered
 from dalembert.regularize.newton import Matrix
@@ -129,6 +131,23 @@ def extended(form: Regularized) -> Graph:
 # -- conditions --------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class WithOwn:
+    """Initial conditions that belong to a model, and perhaps more of the user."""
+
+    beginning: Beginning
+    users: Callable[[Any], Any] | None = None
+
+
+def all_conditions(model: Model, users: Callable[[Any], Any] | None) -> Any:
+    """What a model demands of its start values and what its user does."""
+    own = model.beginning
+    return users if own is None or not own.conditions.numel() else WithOwn(own, users)
+
+
+_NONE = ModelFunction("initial_conditions", (0, 1), 1, ca.SX(0, 1))
+
+
 class Conditions:
     """Initial conditions of the user: residuals that may contain x, x', t, parameters, inputs and outputs."""
 
@@ -136,20 +155,39 @@ class Conditions:
     KINDS = ("dx", "x")
 
     def __init__(self, model: Model, form: Regularized, given: Any):
-        if not callable(given):
+        own = None
+        if isinstance(given, WithOwn):
+            own, given = given.beginning, given.users
+        if not callable(given) and (own is None or given is not None):
             raise ModelError(f"initial_conditions must be a function of the namespace s, not {shown(given)}")
         faults: list[str] = []
         self._graph = graph = model.graph.branch(model.outputs)
-        self.function = self._traced(graph, given, faults)
+        self.function = _NONE if given is None else self._traced(graph, given, faults)
         if faults:
             raise ModelError("initial_conditions", faults)
-        self.count = self.function.shape[0] * self.function.shape[1]
-        self.names = numbered("initial condition", self.count)
+        self.names = numbered("initial condition", self.function.shape[0] * self.function.shape[1])
+        if own is not None:
+            self._add(graph, own)
+        self.count = len(self.names)
         self.rows = self._rates = None
         if self.function.traced:
             self.rows = self._without_rates(form, ca.densify(ca.vec(self.function.sx)))
         else:
             self._rates = PointFunction(extended(form), [form.rates])
+
+    def _add(self, graph: Graph, own: Beginning) -> None:
+        """The model's own conditions before those of the user."""
+        if not self.function.traced:
+            reason = self.function.reason
+            raise ModelError(f"initial_conditions= of a model with conditions of its own must be traced: {reason}")
+        rows, whole = own.conditions, getattr(graph, "whole", None)
+        if whole is not None:
+            old, new = (ca.vertcat(*pair) for pair in zip(
+                (whole.symbol["x"], graph.expressions["x"]), (whole.dx, graph.expressions["dx"]), strict=True))
+            rows = ca.substitute(rows, old, new)
+        sx = ca.vertcat(rows, ca.vec(self.function.sx))
+        self.function = ModelFunction("initial_conditions", sx.shape, 1, sx)
+        self.names = (*own.condition_names, *self.names)
 
     def _traced(self, graph: Graph, given: Callable[[Any], Any], faults: list[str]) -> ModelFunction | None:
         samples = lambda: graph.sample_points(self.KINDS, {})  # noqa: E731

@@ -1,0 +1,179 @@
+"""What names, relations and operators such as `der` mean in the equations of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import casadi as ca
+
+from dalembert.modelica import tree
+from dalembert.modelica.flat import FlatModel, Origin
+from dalembert.modelica.lower.atoms import Result, call_name
+from dalembert.modelica.lower.symbols import DERIVATIVE, PARAMETER, Space
+from dalembert.modelica.lower.watch import Watch
+from dalembert.modelica.printer import expression_text
+from dalembert.modelica.source import nearest
+from dalembert.modelica.symbolic import scalars
+from dalembert.modelica.symbolic.calls import Calls
+from dalembert.modelica.symbolic.expressions import Expressions
+
+if TYPE_CHECKING:
+    from dalembert.modelica.lower.translate import Translation
+
+#: characters of an expression in a name
+LONGEST = 100
+
+
+class Context:
+    """The context of all equations of a model: `origin` is where the present one stands."""
+
+    def __init__(self, flat: FlatModel, space: Space, watch: Watch):
+        self.flat, self.space, self.watch = flat, space, watch
+        self.values: dict[str, Any] = {}  # of everything that has one by now
+        self.numbers: dict[str, float] = {}  # of parameters
+        self.folded: dict[str, str] = {}  # parameters whose values are part of the translation, and why
+        self.origin: Origin | None = None
+        self.translation: Translation | None = None  # of variables; parameters have none
+
+    # -- what expressions ask ------------------------------------------------------------------------------------
+
+    def name(self, node: tree.Ref) -> Any:
+        name = node.names[0]
+        if name in self.values:
+            return self.values[name]
+        if name == "time":
+            return self.space.t
+        if self.translation is not None and name in self.flat.variables:
+            return self.translation.value_of(name)
+        self.fail(f"`{name}` has no value here", node, nearest(name, self.flat.variables))
+
+    def relation(self, op: str, left: Any, right: Any, node: tree.Expression) -> Any:
+        if op in ("==", "<>") or isinstance(left, str) or isinstance(right, str):
+            return scalars.relation(op, left, right)
+        value = left - right if op in (">", ">=") else right - left
+        if not self.space.moves(value):
+            return scalars.relation(op, left, right)
+        return self.watch.relation(short_text(node), self.without_rates(value), op in (">=", "<="))
+
+    def special(self, name: str, node: tree.Call, evaluator: Expressions) -> Any:
+        if name in scalars.JUMPING:
+            return self.jumping(name, node, evaluator)
+        count = {"sample": 2, "initial": 0, "terminal": 0}.get(name, 1)
+        if name in ("delay", "spatialDistribution"):
+            self.fail(f"`{name}` is not supported", node)
+        args = [*node.args, *(one.value for one in node.named)]
+        if len(args) != count:
+            self.fail(f"`{name}` has {count} argument{'s' * (count != 1)}, not {len(args)}", node)
+        if self.translation is None:
+            self.fail(f"`{name}` cannot stand in the value of a parameter", node)
+        if name == "der":
+            return self.translation.rate(args[0], evaluator)
+        if name in ("initial", "terminal"):
+            return self.translation.flag(name)
+        if name == "sample":
+            start, interval = map(evaluator.value, args)
+            for what, value in (("start", start), ("interval", interval)):
+                if self.space.kinds(value) - {PARAMETER}:
+                    self.fail(f"the {what} of a sample has to be known before the simulation", node)
+            return self.watch.sample(short_text(node), start, interval)
+        before = self.translation.before(args[0], evaluator)
+        if name == "pre":
+            return before
+        now = evaluator.value(args[0])
+        if name == "edge":
+            return scalars.logical("and", now, scalars.negation(before))
+        return scalars.relation("<>", now, before)
+
+    def known(self, values: list[ca.SX], what: str, node: Any) -> list[float]:
+        found = self.space.with_values(values, self.numbers)
+        if not found.is_constant():
+            self.fail(f"{what} has to be known before the simulation", node)
+        for value in values:
+            for kind, name in self.space.in_graph(value):
+                if kind == PARAMETER:
+                    self.folded.setdefault(name, what)
+        return [float(one) for one in ca.DM(found).full().ravel()]
+
+    def fail(self, message: str, node: Any, suggestion: str | None = None) -> NoReturn:
+        origin = self.origin or next(iter(self.flat.variables.values())).origin
+        inside = f" (in `{origin.component}`)" if origin.component else ""
+        raise origin.source.error(message + inside, origin.at, suggestion)
+
+    # -- algorithms ----------------------------------------------------------------------------------------------
+
+    def fires(self, condition: tree.Expression, node: Any, evaluator: Expressions) -> Any:
+        return self.translation.whens.fires(condition, evaluator)
+
+    def before(self, name: str) -> Any:
+        return self.translation.whens.held(name)
+
+    def act(self, call: tree.Call, condition: Any, evaluator: Expressions) -> None:
+        self.translation.whens.act(call, condition, evaluator)
+
+    def claim(self, condition: ca.SX, message: tuple[str | ca.SX, ...], node: Any) -> None:
+        """Something that a function asserts."""
+        if self.translation is not None:
+            self.translation.whens.claim(condition, message, short_text(node))
+
+    # -- details -------------------------------------------------------------------------------------------------
+
+    def without_rates(self, value: Any) -> Any:
+        """A value in which unknowns of their own stand for derivatives: events see no derivatives."""
+        if not isinstance(value, ca.SX) or DERIVATIVE not in self.space.kinds(value):
+            return value
+        names = [name for kind, name in self.space.in_graph(value) if kind == DERIVATIVE]
+        symbols = ca.vertcat(*(self.space.derivatives[name] for name in names))
+        return ca.substitute(value, symbols, ca.vertcat(*(self.translation.rate_unknown(name) for name in names)))
+
+    def jumping(self, name: str, node: tree.Call, evaluator: Expressions) -> Any:
+        """floor, ceil, integer, div, mod, rem: whole numbers that change at events."""
+        args = [evaluator.value(arg) for arg in node.args]
+        if not any(self.space.moves(arg) for arg in args):
+            return scalars.function(name, args)
+        args = [self.without_rates(arg) for arg in args]
+        text = short_text(tree.Call(node.at, node.function, tuple(map(_shown, args))))
+        if name in ("floor", "integer"):
+            return self.watch.floor(text, args[0])
+        if name == "ceil":
+            return -self.watch.floor(text, -args[0])
+        quotient = ca.SX(args[0]) / args[1]
+        if name == "mod":
+            return args[0] - self.watch.floor(text, quotient) * args[1]
+        up = self.watch.relation(f"{text} >= 0", quotient, True)
+        whole = ca.if_else(up, self.watch.floor(f"{text} up", quotient), -self.watch.floor(f"{text} down", -quotient))
+        return whole if name == "div" else args[0] - whole * args[1]
+
+
+class Equations(Expressions):
+    """Evaluates trees of equations: several results of one call are found once, and algorithms are run once."""
+
+    def __init__(self, context: Context, calls: Calls):
+        super().__init__(context, calls)
+        self.rules[Result] = self.algorithm
+        self._results: dict[tuple[int, int, int], tuple[Any, list[Any]]] = {}
+        self.run_algorithm: Any = None
+
+    def results(self, node: tree.Call) -> list[Any]:
+        if self.turns:
+            return super().results(node)
+        key = (id(node), self.quiet, self.guarded)
+        if key not in self._results:
+            self._results[key] = (node, super().results(node))  # the node stays, so that its number is not given again
+        return self._results[key][1]
+
+    def algorithm(self, node: Result) -> Any:
+        return self.run_algorithm(node.algorithm)[node.target]
+
+
+def short_text(node: Any) -> str:
+    """An expression for messages."""
+    text = expression_text(node)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _shown(value: Any) -> tree.Expression:
+    text = str(value)
+    return tree.Ref(0, (text if len(text) < LONGEST else "…",))
+
+
+__all__ = ["Context", "Equations", "call_name", "short_text"]

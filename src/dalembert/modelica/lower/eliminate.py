@@ -1,0 +1,228 @@
+"""Which unknowns follow from others, and how: they leave the equations.
+
+A row that can be solved for an unknown with a number as its factor becomes the definition of this unknown, which is put
+into all other rows. In turn:
+
+1. what follows from time, parameters and discrete variables alone;
+2. aliases, x = ±y;
+3. derivatives: where der(x) = v stands somewhere, v takes the place of der(x) elsewhere;
+4. differentiated unknowns that are sums of other differentiated ones, as relative positions are;
+5. unknowns that are not differentiated and stand alone in an equation.
+
+This also takes away constraints between positions that are linear, together with all of their derivatives. Everything
+else (index, hidden constraints, start) is left to structural analysis: unknowns are not sorted into states and others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dalembert.modelica.lower.atoms import RATE, VALUE, Atom
+from dalembert.modelica.lower.linear import Row, is_number, rates_of
+
+#: an unknown is not eliminated if its definition has more atoms: Jacobians would fill up
+MOST_ATOMS = 30
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What start and events say about unknowns: those `kept` stay; the `rank` of others says what they are worth."""
+
+    kept: frozenset[str]
+    rank: Callable[[str], int]
+    is_moving: Callable[[Row], bool]  # whether a row depends on inputs, whose derivatives nobody knows
+    agrees: Callable[[str, Row], bool]  # whether a start value of an unknown follows from those of others
+
+
+class Elimination:
+    """Rows, and where atoms occur in them.
+
+    Attributes
+    ----------
+    rows : list of Row
+        Those that are left. Those with `defines` say what a derivative is; elsewhere it was replaced.
+    definitions : dict
+        Row by unknown: the unknown is minus the sum of the row (its own coefficient was 1, and was taken out).
+    rates : dict
+        The row by unknown that says its derivative.
+    """
+
+    def __init__(self, rows: Iterable[Row], wishes: Wishes):
+        self.rows: list[Row] = list(rows)
+        self.wishes = wishes
+        self.definitions: dict[str, Row] = {}
+        self.rates: dict[str, Row] = {}
+        self._taken: set[int] = set()  # rows that are definitions
+        self.where: dict[Atom, dict[Row, None]] = defaultdict(dict)
+        for row in self.rows:
+            self.note(row)
+
+    def run(self) -> None:
+        again = True
+        while again:
+            again = self.follow_known()
+            again = self.join_aliases() or again
+            again = self.say_rates() or again
+            again = again or self.solve_moving() or self.solve_explicit()
+        self.rows = [row for row in self.rows if id(row) not in self._taken]
+
+    # -- bookkeeping ---------------------------------------------------------------------------------------------
+
+    def note(self, row: Row) -> None:
+        for atom in row.atoms():
+            self.where[atom][row] = None
+
+    def is_open(self, row: Row) -> bool:
+        """Whether it is still an equation, and none that says a derivative."""
+        return row.defines is None and id(row) not in self._taken
+
+    def differentiated(self, name: str) -> bool:
+        rows, atom = self.where.get((RATE, name)), (RATE, name)
+        return rows is not None and any(atom in row.linear or atom in row.others for row in rows)
+
+    def define(self, name: str, row: Row) -> None:
+        """Solve a row for an unknown, and put what it is into all others."""
+        pivot = row.linear.pop((VALUE, name))
+        for atom in row.linear:
+            row.linear[atom] = row.linear[atom] / pivot
+        row.rest = [(coefficient / pivot, node) for coefficient, node in row.rest]
+        del self.where[(VALUE, name)][row]
+        self.definitions[name] = row
+        self._taken.add(id(row))
+        for other in list(self.where.pop((VALUE, name), ())):
+            if (VALUE, name) in other.linear:
+                other.include(-other.linear.pop((VALUE, name)), row)
+            if (VALUE, name) in other.others:
+                other.others.discard((VALUE, name))
+                other.others |= row.atoms()
+            self.note(other)
+        for other in list(self.where.pop((RATE, name), ())):
+            if other.defines == name:
+                other.defines = None
+                del self.rates[name]
+            if (RATE, name) in other.linear:
+                other.include_rate(-other.linear.pop((RATE, name)), row)
+            if (RATE, name) in other.others:
+                other.others.discard((RATE, name))
+                other.others |= {(RATE, one) for _, one in row.linear} | rates_of(row.others)
+            self.note(other)
+
+    def spread_rate(self, name: str) -> bool:
+        """Put what is known about a derivative into all rows but the one that says it."""
+        row, changed = self.rates[name], False
+        atom = (RATE, name)
+        for other in list(self.where[atom]):
+            if other is row:
+                continue
+            changed = True
+            factor = -1 / row.linear[atom]
+            if atom in other.linear:
+                coefficient = other.linear.pop(atom) * factor
+                for one, share in row.linear.items():
+                    if one != atom:
+                        other.add(one, coefficient * share)
+                for share, node in row.rest:
+                    other.add_rest(coefficient * share, node, ())
+                other.others |= row.others
+            if atom in other.others:
+                other.others.discard(atom)
+                other.others |= row.atoms() - {atom}
+            del self.where[atom][other]
+            self.note(other)
+        return changed
+
+    # -- steps ---------------------------------------------------------------------------------------------------
+
+    def pivots(self, row: Row) -> list[str]:
+        """Unknowns for which a row can be solved."""
+        return [
+            name
+            for (kind, name), coefficient in row.linear.items()
+            if kind == VALUE and is_number(coefficient) and (VALUE, name) not in row.others
+            and (RATE, name) not in row.others and (RATE, name) not in row.linear and name not in self.wishes.kept
+        ]  # fmt: skip
+
+    def follow_known(self) -> bool:
+        changed = False
+        waiting = [row for row in self.rows if self.is_open(row)]
+        while waiting:
+            row = waiting.pop()
+            if not self.is_open(row) or len(row.linear) != 1 or row.others:
+                continue
+            for name in self.pivots(row):
+                if self.differentiated(name) and self.wishes.is_moving(row):
+                    continue
+                touched = [*self.where.get((VALUE, name), ()), *self.where.get((RATE, name), ())]
+                self.define(name, row)
+                waiting += [other for other in touched if other is not row]
+                changed = True
+        return changed
+
+    def join_aliases(self) -> bool:
+        changed = False
+        for row in self.rows:
+            if not self.is_open(row) or len(row.linear) != 2 or row.others or row.rest:
+                continue
+            (_, a), (_, b) = row.linear
+            if any(kind != VALUE for kind, _ in row.linear):
+                continue
+            pivots = self.pivots(row)
+            if len(set(map(abs, filter(is_number, row.linear.values())))) != 1 or not pivots or a == b:
+                continue
+            name = min(pivots, key=lambda one: (self.differentiated(one), self.wishes.rank(one)))
+            self.define(name, row)
+            changed = True
+        return changed
+
+    def say_rates(self) -> bool:
+        """der(x) = v, a single unknown or something known: v stands for der(x) elsewhere."""
+        changed = False
+        for row in self.rows:
+            if not self.is_open(row) or row.others or len(row.linear) > 2:
+                continue
+            rates = [name for kind, name in row.linear if kind == RATE]
+            if len(rates) != 1 or rates[0] in self.rates or not is_number(row.linear[(RATE, rates[0])]):
+                continue
+            if any(name == rates[0] for kind, name in row.linear if kind == VALUE):
+                continue
+            row.defines = rates[0]
+            self.rates[rates[0]] = row
+        for name in list(self.rates):
+            changed = self.spread_rate(name) or changed
+        return changed
+
+    def solve_moving(self) -> bool:
+        changed = False
+        for row in self.rows:
+            if not self.is_open(row) or row.others or not row.linear or len(row.linear) > MOST_ATOMS:
+                continue
+            if any(kind != VALUE or not self.differentiated(name) for kind, name in row.linear):
+                continue
+            if self.wishes.is_moving(row):
+                continue
+            pivots = [name for name in self.pivots(row) if self.wishes.agrees(name, row)]
+            if pivots:
+                self.define(min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one))), row)
+                changed = True
+        return changed
+
+    def uses(self, name: str) -> int:
+        return len(self.where.get((VALUE, name), ())) + len(self.where.get((RATE, name), ()))
+
+    def solve_explicit(self) -> bool:
+        changed = False
+        for row in sorted((row for row in self.rows if self.is_open(row)), key=lambda row: len(row.atoms())):
+            atoms = row.atoms()
+            if len(atoms) > MOST_ATOMS or any(kind == RATE for kind, _ in atoms):
+                continue
+            pivots = [name for name in self.pivots(row) if not self.differentiated(name)]
+            if not pivots:
+                continue
+            name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)))
+            if self.uses(name) > 2 and (self.uses(name) - 1) * (len(atoms) - 1) > 4 * MOST_ATOMS:
+                continue
+            self.define(name, row)
+            changed = True
+        return changed
