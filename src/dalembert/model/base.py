@@ -283,6 +283,12 @@ class Model(Shared):
         """What the model looks like; None if nobody said so."""
         return self._drawing
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from dalembert.model.presented import model_html
+
+        return model_html(self)
+
     # -- parameters and inputs -------------------------------------------------------------------------------------
 
     @property

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dalembert.viewer.animation import Animation
+    from dalembert.viewer.report import Report
 
 
 #: vectors without which residuals cannot be computed, by level
@@ -381,6 +382,34 @@ class Solution(StateView):
         return animate(
             self, path, drawing=drawing, frames=frames, plots=plots, title=title, speed=speed, **options
         )
+
+    def report(self, path: str | PathLike | None = None, *, title: str | None = None, animation: bool = True) -> Report:
+        """Everything about this result on one page: equations, parameters, method, statistics, diagrams, animation.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file whose name ends with ``.html``. Notebooks show what is returned.
+        title : str, optional
+            Default: the name of the model.
+        animation : bool
+            Whether it has one.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> da.problems.pendulum().simulate().report(title="A pendulum")
+        Report('A pendulum', ...)
+        """
+        from dalembert.viewer.report import report
+
+        return report(self, path, title=title, animation=animation)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from dalembert.viewer.summary import solution_html
+
+        return solution_html(self)
 
     def save(self, path: str | PathLike) -> Path:
         """Write everything but the model to an HDF5 file; a file of this name is replaced in one go, or not at all.

@@ -61,7 +61,7 @@ class Plot {
 
   value(curve, k) {
     const x = this.table.channels[curve.c][k];
-    return this.plot.log ? (x > 0 ? Math.log10(x) : NaN) : x;
+    return this.plot.log && x < -290 ? NaN : x; // logarithms are stored as such
   }
 
   /** The smallest and the largest value that is shown. */
@@ -160,9 +160,9 @@ class Plot {
     this.plot.curves.forEach((curve, c) => {
       const value = cursor.value(curve.c);
       curve.value.textContent = Number.isFinite(value) ? value.toPrecision(4) : '';
-      if (this.hidden.has(c) || !Number.isFinite(value) || (this.plot.log && value <= 0)) return;
+      if (this.hidden.has(c) || !Number.isFinite(value)) return;
       context.beginPath();
-      context.arc(px, this.y(this.plot.log ? Math.log10(value) : value), 3, 0, 2 * Math.PI);
+      context.arc(px, this.y(value), 3, 0, 2 * Math.PI);
       context.fillStyle = PALETTE[c % PALETTE.length];
       context.fill();
     });
