@@ -17,7 +17,7 @@ RANKS = {
     "background": 0, "checks": 0, "errors": 0, "kept": 0, "locks": 0, "options": 0,
     "draw": 1, "model": 1, "modelica": 1, "multibody": 1, "problems": 1,
     "regularize": 2,
-    "compile": 3, "linalg": 3, "recursions": 3,
+    "compile": 3, "export": 3, "linalg": 3, "recursions": 3,
     "solvers": 4,
     "solution": 5, "viewer": 5,
     "contact": 6, "simulation": 6,

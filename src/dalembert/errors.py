@@ -230,6 +230,30 @@ class ComplementarityFailed(SimulationError):
         self.contact, self.reason = contact, reason
 
 
+class UnsettledEvent(SimulationError):
+    """At an event of a hybrid DAE no truth values of relations and discrete variables were found that agree."""
+
+
+class Chattering(SimulationError):
+    """A relation of a hybrid DAE changes again and again while time stands still; `relation` names it."""
+
+    def __init__(self, message: str, relation: str | None = None, solution: Any = None):
+        super().__init__(message, solution)
+        self.relation = relation
+
+
+class AssertionFailed(SimulationError):
+    """An assertion of the model does not hold. `name` says which one."""
+
+    def __init__(self, message: str, name: str | None = None, solution: Any = None):
+        super().__init__(message, solution)
+        self.name = name
+
+
+class AssertionWarning(UserWarning):
+    """An assertion of the model that is only to be warned of does not hold."""
+
+
 class FunctionFailed(SimulationError):
     """A user's function raised an exception, or returned a wrong shape or a value that is not finite."""
 

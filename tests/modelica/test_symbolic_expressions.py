@@ -5,6 +5,7 @@ import random
 
 import casadi as ca
 import pytest
+from symbolic_places import Names, number
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica.parser import parse_expression
@@ -13,32 +14,6 @@ from dalembert.modelica.symbolic import scalars
 from dalembert.modelica.symbolic.calls import Calls
 from dalembert.modelica.symbolic.expressions import Expressions
 from dalembert.modelica.values import Arr, EnumType, RecordValue, stack
-
-
-class Names:
-    """A context with given values; relations are plain, and specials are noted."""
-
-    def __init__(self, source, values):
-        self.source, self.values, self.seen = source, values, []
-
-    def name(self, node):
-        if node.names[0] not in self.values:
-            self.fail(f"there is no `{node.names[0]}`", node)
-        return self.values[node.names[0]]
-
-    def relation(self, op, left, right, node):
-        self.seen.append(op)
-        return scalars.relation(op, left, right)
-
-    def special(self, name, node, evaluator):
-        self.seen.append(name)
-        return ca.SX.sym(name)
-
-    def known(self, values, what, node):
-        self.fail(f"{what} has to be known", node)
-
-    def fail(self, message, node, suggestion=None):
-        self.source.fail(message, node.at, suggestion)
 
 
 def evaluate(text, seen=None, enumerations=None, **values):
@@ -50,14 +25,6 @@ def evaluate(text, seen=None, enumerations=None, **values):
     if seen is not None:
         seen += context.seen
     return found
-
-
-def number(graph, **values):
-    """The value of a graph or number."""
-    if not isinstance(graph, ca.SX):
-        return float(graph)
-    symbols = ca.symvar(graph)
-    return float(ca.Function("f", symbols, [graph])(*(values[one.name()] for one in symbols)))
 
 
 X, Y = ca.SX.sym("x"), ca.SX.sym("y")
@@ -150,7 +117,8 @@ def test_records_and_enumerations():
         ("1 and true", "Boolean"), ("({1, 2})[3]", "not between 1 and 2"), ("{1, 2} + {1, 2, 3}", "equal sizes"),
         ("if 1 then 2 else 3", "true or false"), ("{i for i in 1:x}", "has to be known"), ("unknown", "no `unknown`"),
         ("sqrt(-1)", "has no value"), ("sin(1, 2)", "1 arguments"), ("1:0:3", "not 0"), ("nothing(x)", "no function"),
-        ("x[1]", "1 subscripts for 0 dimensions"), ("v.w", "no field"), ("1:1e9", "elements"), ("String(x)", "text"),
+        ("x[1]", "1 subscripts for 0 dimensions"), ("v.w", "no field"), ("1:1e9", "elements"),
+        ("String(x) == \"a\"", "compared"),
         ("\"a\" < x", "compared"), ("if x > 1 then {1, 2} else {1}", "different sizes"),
     ],
 )  # fmt: skip

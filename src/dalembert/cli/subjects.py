@@ -1,36 +1,82 @@
-"""What a command works on: a problem of the catalogue, or a model or problem in a file."""
+"""What a command works on: a problem of the catalogue, a model or problem in a Python file, or a Modelica class."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import DalembertError, OptionError
 
 if TYPE_CHECKING:
-    from dalembert.problems import Problem
-
-
-def problem_of(text: str, t_end: float | None) -> Problem:
-    """A problem, or a model with start values as one."""
     from dalembert.model import Model
     from dalembert.problems import Problem
 
-    subject = loaded(text, (Problem, Model), lambda value: isinstance(value, Problem) or bool(value.start))
-    if isinstance(subject, Problem):
-        return subject
-    if not subject.start:
+
+@dataclass(frozen=True)
+class Subject:
+    """Something that can be simulated."""
+
+    title: str
+    model: Model
+    t_span: tuple[float, float] | None = None
+    start: Mapping[str, Any] = field(default_factory=dict)
+    problem: Problem | None = None
+
+    def interval(self, start: float | None, stop: float | None) -> tuple[float, float]:
+        """From start to stop, where these are given, else as the model says."""
+        own = self.t_span or (0.0, None)
+        first, last = (own[0] if start is None else start), (own[1] if stop is None else stop)
+        if last is None:
+            raise OptionError(f"'{self.title}' is a model and does not know when to end: add --t-end (or --stop-time)")
+        return first, last
+
+
+def subject_of(
+    text: str, class_name: str | None, path: Sequence[Path] | None, parameters: Mapping[str, Any]
+) -> Subject:
+    """A problem of the catalogue, a model or problem in a Python file, or a Modelica class."""
+    from dalembert.model import Model
+    from dalembert.problems import Problem
+
+    if is_modelica(text) or class_name is not None or path:
+        from dalembert import modelica
+
+        model = modelica.load(modelica_source(text), class_name, path=path or (), parameters=parameters)
+        return Subject(model.name, model, model.t_span)
+    found = loaded(text, (Problem, Model), lambda value: isinstance(value, Problem) or bool(value.start))
+    model = (found.model if isinstance(found, Problem) else found).replace(parameters)
+    if isinstance(found, Problem):
+        return Subject(found.title, model, (0.0, found.t_end), found.start(), None if parameters else found)
+    if not model.start:
         raise OptionError(
             f"'{text}' is a model without start values (start={{'p0': [...]}} of a model gives them); with others a "
             "dalembert.problems.Problem is needed"
         )
-    if t_end is None:
-        raise OptionError(f"'{text}' is a model and does not know when to end: add --t-end")
-    return Problem(name=subject.name, title=subject.name, model=subject, t_end=t_end)
+    return Subject(text, model, model.t_span)
+
+
+def is_modelica(text: str) -> bool:
+    """Whether a text names a Modelica file, the directory of a package, or a class A.B."""
+    if text.endswith(".mo") or (Path(text) / "package.mo").is_file():
+        return True
+    if text.rpartition(":")[0].endswith(".py") or text.endswith(".py"):
+        return False
+    return bool(re.fullmatch(r"\.?[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", text))
+
+
+def modelica_source(text: str) -> str | Path:
+    """A file or directory as a path, so that it is never taken for Modelica text; or the name of a class."""
+    if text.endswith(".mo") or Path(text).exists():
+        if not Path(text).exists():
+            raise OptionError(f"there is no file '{text}'")
+        return Path(text)
+    return text
 
 
 def catalogue() -> dict[str, Any]:

@@ -6,7 +6,7 @@ import itertools
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -104,6 +104,21 @@ class Event(Shared):
         object.__setattr__(self, "check_points", count)
 
 
+@dataclass(frozen=True, eq=False)
+class Crossing(Event):
+    """Of a relation of a hybrid DAE: its function is an expression of the model's symbols already."""
+
+    expression: ca.SX = field(kw_only=True)
+
+    @classmethod
+    def of(cls, expression: ca.SX, name: str) -> Crossing:
+        return cls(_no_function, name=name, expression=ca.SX(expression))
+
+
+def _no_function(s: Any) -> Any:
+    raise NotImplementedError
+
+
 def as_events(given: Any) -> list[Event]:
     """Events from an `Event`, a function (with SciPy's attributes `terminal`, `direction`), or a sequence of those."""
     if given is None:
@@ -156,7 +171,11 @@ def trace_events(model: Model, events: Sequence[Event], outputs: Outputs | None 
         graph = model.graph.branch(model.outputs if outputs is None else outputs)
     kinds = graph.event_kinds
     symbols = graph.symbols(kinds, {})
+    own = iter(_crossings(graph, events))
     for event in events:
+        if isinstance(event, Crossing):
+            columns.append(next(own))
+            continue
         role = f"event '{event.name}'"
         function = trace(role, event.function, symbols, lambda: graph.sample_points(kinds, {}), faults)
         if function is None:
@@ -175,3 +194,12 @@ def trace_events(model: Model, events: Sequence[Event], outputs: Outputs | None 
     if faults:
         raise ModelError("events", faults)
     return TracedEvents(ca.vertcat(*columns), graph)
+
+
+def _crossings(graph: Graph, events: Sequence[Event]) -> list[ca.SX]:
+    """Expressions of relations, of a graph from which unknowns were eliminated perhaps."""
+    own = [event.expression for event in events if isinstance(event, Crossing)]
+    whole = getattr(graph, "whole", None)
+    if not own or whole is None:
+        return own
+    return ca.substitute(own, [whole.symbol["x"]], [graph.expressions["x"]])

@@ -11,6 +11,7 @@ from dalembert.modelica.flat import FlatModel
 from dalembert.modelica.functions import Function
 from dalembert.modelica.library import EXTERNAL
 from dalembert.modelica.scopes import Entry, Part, Scope
+from dalembert.modelica.source import Source
 from dalembert.modelica.values import AT, EnumType, FunctionValue, as_tree
 
 
@@ -53,6 +54,7 @@ class FlatFunction:
     derivatives: list[DerivativeRule] = field(default_factory=list)
     inverses: dict[str, tree.Expression] = field(default_factory=dict)
     pure: bool = True
+    source: Source | None = None  # the text of its algorithm: places in `statements` are tokens of it
 
 
 def collect_functions(flat: FlatModel, evaluator: Evaluator) -> None:
@@ -89,9 +91,11 @@ class _Writer:
             [self.formal(entry, names) for name, entry in function.others.items() if name not in constants],
             [self.rewrite(item, part, names) for part, section in function.sections for item in section.items],
         )
+        found.source = next((part.source for part, _ in function.sections), None)
         for part in function.place.parts():
             node = part.definition.node
             if node.external is not None:
+                found.source = part.source
                 args = tuple(self.rewrite(arg, part, names) for arg in node.external.args)
                 found.external = node.external._replace(args=args)
             found.pure &= "impure" not in node.prefixes

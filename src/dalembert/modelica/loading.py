@@ -35,10 +35,14 @@ class Recipe:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     part_of_it: frozenset[str] = frozenset()  # parameters that need another translation
     values: Mapping[str, float] = field(default_factory=dict)  # of all others, as they were
+    divisors: frozenset[str] = frozenset()  # those that must not become zero
 
-    def needs(self, names: Iterable[str]) -> bool:
-        """Whether other values of these need another translation."""
-        return any(name in self.part_of_it or name not in self.values for name in names)
+    def needs(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether these values need another translation."""
+        return any(
+            name in self.part_of_it or name not in self.values or (name in self.divisors and is_zero(value))
+            for name, value in parameters.items()
+        )
 
     def other(self, model: DAE, parameters: Mapping[str, Any]) -> DAE:
         """The same class with other values of parameters; those that the model has by now stay."""
@@ -66,9 +70,14 @@ def load(
     found = build(dae)
     found.notes = tuple(flat.notes)
     found.recipe = Recipe(
-        model, class_name, path, given, frozenset(translation.context.folded), dict(dae.symbols.parameter_values)
-    )
+        model, class_name, path, given, frozenset(translation.context.folded), dict(dae.symbols.parameter_values),
+        frozenset(factor.name() for factor, _ in translation.elimination.divisors if factor.is_symbolic()),
+    )  # fmt: skip
     return found
+
+
+def is_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and value == 0
 
 
 def _is_structural(flat: FlatModel, name: str) -> bool:

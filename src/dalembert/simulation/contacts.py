@@ -14,7 +14,7 @@ from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.regularize import InitialValues
 from dalembert.regularize.initial import OF_CONTACTS, own_start
-from dalembert.simulation.hybrid import Actions, HybridState
+from dalembert.simulation.hybrid import Actions, HybridState, NoTimes
 from dalembert.simulation.loop import beginning
 from dalembert.simulation.segments import of_whole
 from dalembert.simulation.task import Task
@@ -80,7 +80,7 @@ def free_values(task: Task) -> InitialValues:
     return found
 
 
-class WithContacts:
+class WithContacts(NoTimes):
     """The actions of users' events, and contacts, which look at the state whenever anything has changed."""
 
     impacts = True

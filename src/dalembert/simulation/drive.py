@@ -31,12 +31,18 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
 
 
 def _drive(task: Task, clock: list[float] | None) -> Solution:
-    contacts, start = None, None
+    contacts, switching, start = None, None, None
     if task.model.has_contacts and task.options.treats_contacts:
         initial = free_values(task)
     elif task.model.has_contacts:
         contacts, start, initial = closed_contacts(task)
         task.events = [*task.events, *(own.event for own in contacts.events)]
+    elif task.model.hybrid is not None:
+        from dalembert.simulation.switching import Switching, WithSwitching
+
+        switching = Switching(task)
+        start, initial = switching.begin(task)
+        task.events = [*task.events, *switching.events]
     else:
         initial = initial_values(task, task.model)
     if clock is not None:
@@ -56,6 +62,8 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
         recorder.monitor = segments.current.stepper.watch()
     actions = Actions(task.events[: task.own_events])
     responder = actions if contacts is None else WithContacts(actions, contacts)
+    if switching is not None:
+        responder = WithSwitching(actions, switching)
     handler = EventHandler(task.events, responder, recorder, task.t0, task.t1)
     not_interrupted()
     try:

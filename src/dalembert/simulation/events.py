@@ -45,6 +45,7 @@ class Stop:
     x: np.ndarray
     numbers: tuple[int, ...]
     ends: bool  # the simulation, too: one of them is terminal
+    also: tuple[int, ...] = ()  # events that came with them and change nothing
 
 
 class EventHandler:
@@ -72,6 +73,9 @@ class EventHandler:
         scan.values[0] = values
         scan.threshold[:] = [event.threshold for event in self.events]
         scan.sign[:] = np.where(np.abs(values) > scan.threshold, np.sign(values), 0.0)
+        watched = self.responder.watch()
+        if watched is not None:
+            own, scan.sign[own], scan.threshold[own] = watched[0], *watched[1:]
 
     def across(
         self,
@@ -143,7 +147,8 @@ class EventHandler:
                 self.recorder.occurred(at, x, a, one.number, one.direction)
             last = [self.events[one.number].name for one in together if self._ends(one.number, counts[one.number])]
             self.finished_by = last[0] if last else None
-            return Stop(at, x, tuple(dict.fromkeys(sorted(one.number for one in together))), bool(last))
+            also = tuple(one.number for one in roots[:k] if root.s - one.s <= slack)
+            return Stop(at, x, tuple(dict.fromkeys(sorted(one.number for one in together))), bool(last), also)
         self.recorder.keep(np.array([t]), np.array([h]), c[None])
         go_on(segment.stepper.scan)
         return None

@@ -18,6 +18,7 @@ from dalembert.locks import away
 from dalembert.model import Model
 from dalembert.model.event import Event
 from dalembert.model.namespace import explain_unknown
+from dalembert.regularize import InitialValues
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,9 @@ class HybridState:
     vectors: Mapping[str, np.ndarray]
     discrete: np.ndarray
     active: frozenset[str] | None  # None: all
+    terminal: bool = False  # the last event of all
+    rates: np.ndarray | None = None  # of a DAE: derivatives of its unknowns just before
+    found: InitialValues | None = None  # where to start again, if the responder has seen to that
 
     def namespace(self) -> Any:
         """The namespace `s` that users' functions take."""
@@ -107,12 +111,32 @@ class HybridState:
         return None if set(wanted) == set(known) else frozenset(wanted)
 
 
+class NoTimes:
+    """Of responders whose events are all roots of functions."""
+
+    ended: str | None = None
+    at_end = False
+
+    def next_time(self) -> float:
+        return np.inf
+
+    def must_go_on(self, t: float) -> None:
+        return None
+
+    def watch(self) -> None:
+        return None
+
+
 class Responder(Protocol):
     """Whoever answers events."""
 
     #: whether it deals with impacts itself: velocities then satisfy the constraints in force, and it is asked, without
     #: events, also at breakpoints
     impacts: bool
+    #: what a termination of the model says, if one has ended the run
+    ended: str | None
+    #: whether it is asked at the end, too
+    at_end: bool
 
     def answers(self, number: int) -> bool:
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""
@@ -127,11 +151,20 @@ class Responder(Protocol):
     def overdue(self, values: np.ndarray) -> list[int]:
         """Events that have occurred already where the integration starts again, by the values of all of them there."""
 
+    def next_time(self) -> float:
+        """When the next event is due of which the time is known; infinite if there is none."""
+
+    def must_go_on(self, t: float) -> None:
+        """Raise if what was reached by now is not what the model says."""
+
+    def watch(self) -> tuple[slice, np.ndarray, np.ndarray] | None:
+        """Events whose functions have these signs now, wherever they are within these moduli; None: there are none."""
+
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         """The state after the events `which`, numbers in order, have occurred together."""
 
 
-class Actions:
+class Actions(NoTimes):
     """The actions of users' events, one after the other: each sees what those before it have changed."""
 
     impacts = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -45,6 +46,15 @@ def beginning(model: Model, t0: float, t1: float) -> float:
     return float(np.nextafter(t0, t1)) if t0 != t1 and t0 in model.breakpoints else t0
 
 
+@dataclass(frozen=True)
+class Goal:
+    """What is integrated to: `end`, for what happens at `stop`, which is the same but for rounding."""
+
+    stop: float
+    end: float
+    broken: bool  # inputs are another function beyond
+
+
 class Loop:
     """One simulation under way. The segments say what is integrated, the recorder keeps what comes out."""
 
@@ -80,9 +90,11 @@ class Loop:
         finally:
             if recorder.bar is not None:
                 recorder.bar(np.nan)
-        finished_by = self.events.finished_by
+        finished_by, said = self.events.finished_by, self.events.responder.ended
         state = "finished" if finished_by is None else f"terminated by event '{finished_by}'"
-        solution = recorder.solution(state, f"reached t = {recorder.reached:.9g}")
+        state = state if said is None else "terminated by the model"
+        because = "" if said is None else f": {said}"
+        solution = recorder.solution(state, f"reached t = {recorder.reached:.9g}{because}")
         self.segments.release()
         recorder.finish()
         return solution
@@ -103,25 +115,62 @@ class Loop:
     def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
         if self.t0 == self.t1:
             return
-        breaks = self._breakpoints()
-        smooth = self._smooth(breaks)
+        self._breaks = deque(self._breakpoints())
+        smooth = self._smooth(list(self._breaks))
         t, since_last = beginning(self.model, self.t0, self.t1), np.inf
+        if self._has_ended():
+            return
         self.events.look(self.segments.current, t, x, x_dot)
-        for stop in breaks if breaks[-1:] == [self.t1] else [*breaks, self.t1]:
-            broken = stop != self.t1 or breaks[-1:] == [self.t1]
-            # inputs jump at breakpoints: keep every evaluation strictly on one side
-            end = float(np.nextafter(stop, self.t0)) if broken else stop
-            if self._is_ahead(end, t):
-                self.recorder.shown = {end: stop}  # users asked for the breakpoint itself
-                self.segments.current.stepper.start(t, x, x_dot, end, first_step)
+        while True:
+            goal = self._goal = self._next_goal(t)
+            if self._is_ahead(goal.end, t):
+                self.segments.current.stepper.start(t, x, x_dot, goal.end, first_step)
                 self.segments.current.stepper.limit_first_step(0.1 * self.events.responder.soon(since_last))
                 first_step = None
-                if self._reach(end):
+                if self._reach():
                     return
-            if broken:
-                t, x, x_dot, since_last = self._cross(stop, end, stop in smooth)
-                if self.events.finished_by is not None:
-                    return
+                goal = self._goal  # events on the way may have set another
+            if goal.broken:
+                self._breaks.popleft()
+                t, x, x_dot, since_last = self._cross(goal.stop, goal.end, goal.stop in smooth)
+            elif self._is_due(goal.stop):
+                since_last = self._strike(goal.stop)
+                stepper = self.segments.current.stepper
+                t, x, x_dot = goal.stop, stepper.x.copy(), stepper.x_dot.copy()
+            self.events.responder.must_go_on(goal.stop)
+            if self.events.finished_by is not None or self._has_ended() or goal.stop == self.t1:
+                return
+
+    def _next_goal(self, t: float) -> Goal:
+        """What comes next behind t: a breakpoint, an event of which the time is known, or the end."""
+        stop = self._breaks[0] if self._breaks else self.t1
+        known = self.events.responder.next_time()
+        if known < stop and self._is_ahead(stop, known):
+            return Goal(known, known, broken=False)
+        if not self._breaks:
+            return Goal(stop, stop, broken=False)
+        # inputs jump at breakpoints: keep every evaluation strictly on one side
+        end = float(np.nextafter(stop, self.t0))
+        self.recorder.shown = {end: stop}  # users asked for the breakpoint itself
+        return Goal(stop, end, broken=True)
+
+    def _is_due(self, t: float) -> bool:
+        """Whether there are events at t of which the time was known."""
+        responder = self.events.responder
+        known = responder.next_time()
+        due = math.isfinite(known) and (known <= t or not self._is_ahead(known, t))
+        return due or (responder.at_end and t == self.t1)
+
+    def _has_ended(self) -> bool:
+        """Whether the model has ended the run itself."""
+        said = self.events.responder.ended
+        if said is not None:
+            self.events.finished_by = said
+        return said is not None
+
+    def _strike(self, t: float) -> float:
+        """Carry out the events of which the time was known."""
+        return self._respond(Stop(t, self.segments.current.stepper.x.copy(), (), False), timed=True)
 
     def _breakpoints(self) -> list[float]:
         """Those behind the start, up to the end, in the order in which they are met."""
@@ -147,10 +196,11 @@ class Loop:
         if not ends:
             self._jump(x, t if smooth else None)
         crossed = self.events.across(segment, stop, before, t, x, x_dot)
-        if crossed is None:
+        timed = self._is_due(t)
+        if crossed is None and not timed:
             return t, x, x_dot, np.inf
         stepper.x[:], stepper.x_dot[:] = x, x_dot
-        since_last = self._respond(crossed, t)
+        since_last = self._respond(crossed or Stop(t, x, (), False), timed=timed, starts=False)
         stepper = self.segments.current.stepper
         return t, stepper.x.copy(), stepper.x_dot.copy(), since_last
 
@@ -165,9 +215,10 @@ class Loop:
         smooth = (jump <= ROUNDING * size[:, None]).all(axis=0)
         return {b for b, passes in zip(breakpoints, smooth, strict=True) if passes}
 
-    def _reach(self, end: float) -> bool:
-        """Integrate to `end`. Returns True if a terminal event ended the simulation."""
+    def _reach(self) -> bool:
+        """Integrate to the goal. Returns True if an event ended the simulation."""
         while True:
+            end = self._goal.end
             segment = self.segments.current
             stepper = segment.stepper
             self._open = True
@@ -184,10 +235,11 @@ class Loop:
                 stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1], end)
                 self._remember(t[-1:], c[-1:, 0])
                 if stop is not None:
-                    self._respond(stop, end)
-                    if stop.ends or stop.t == end:
+                    self._respond(stop)
+                    ends = stop.ends or self._has_ended()
+                    if ends or stop.t == self._goal.end:
                         self.recorder.report()
-                        return stop.ends
+                        return ends
             self.recorder.report()
             if reason == Status.DONE:
                 return False
@@ -200,36 +252,49 @@ class Loop:
                 continue
             raise stepper.explain(reason)
 
-    def _respond(self, stop: Stop, end: float) -> float:
-        """Change what the events change, and start again from there. Returns the time since the last such change."""
+    def _respond(self, stop: Stop, *, timed: bool = False, starts: bool = True) -> float:
+        """Change what the events change, and start again from there. Returns the time since the last such change.
+
+        `timed`: the time was known, and has been reached. `starts`: on the way to the next goal; otherwise that is for
+        the caller.
+        """
         segments, model, t = self.segments, self.model, stop.t
         before = segments.current
         responder = self.events.responder
-        asked = responder.impacts and not stop.numbers
+        asked = timed or (responder.impacts and not stop.numbers)
         if not asked and not any(map(responder.answers, stop.numbers)):
             return np.inf
         vectors = before.vectors(before.settled(t, stop.x), model)
-        state = HybridState(model, t, vectors, before.model.graph.discrete_values, before.active)
+        last = t == self.t1
+        rates = before.rates(before.stepper.x_dot) if model.hybrid is not None else None
+        discrete = before.model.graph.discrete_values
+        state = HybridState(model, t, vectors, discrete, before.active, terminal=last, rates=rates)
         state, since_last = self.events.respond(stop, state)
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
         own = segment.own_vectors(t, vectors, state.vectors, AFTER_ACTION)
         # constraints that are taken up change velocities: that is an impact
-        if responder.impacts:
+        if state.found is not None:
+            x, x_dot = segment.start(state.found)
+        elif timed and state.vectors is vectors:  # nothing that the equations contain has changed
+            x, x_dot = stop.x, before.stepper.x_dot.copy()
+        elif responder.impacts:
             x, x_dot = segment.consistent(t, own, "correct")
         else:
             x, x_dot = segment.after_action(t, own, None if taken_up else AFTER_ACTION)
         self._jump(x)
         segment.stepper.x[:], segment.stepper.x_dot[:] = x, x_dot  # from where it goes on beyond a breakpoint
         if not stop.ends:
-            if t != end:
-                segment.stepper.start(t, x, x_dot, end, None)
+            if starts and not timed and t != self._goal.end:
+                self._goal = self._next_goal(t)
+                segment.stepper.start(t, x, x_dot, self._goal.end, None)
                 # events that follow each other ever faster must not be stepped over
                 segment.stepper.limit_first_step(0.1 * responder.soon(since_last))
-            self.events.look(segment, t, x, x_dot, [n for n in stop.numbers if not responder.accumulates(n)])
+            here = (*stop.numbers, *stop.also)
+            self.events.look(segment, t, x, x_dot, [n for n in here if not responder.accumulates(n)])
             overdue = responder.overdue(segment.stepper.scan.values[0])
             if overdue:
-                self._respond(Stop(t, x, tuple(overdue), False), end)
+                self._respond(Stop(t, x, tuple(overdue), False), starts=starts)
         return since_last
 
     # -- singular positions ----------------------------------------------------------------------------------------

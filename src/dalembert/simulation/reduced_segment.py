@@ -57,6 +57,9 @@ class ReducedSegment(Segment):
             warn_of_change(told, given[set_too], found[set_too], "the equations", t, occasion)
         return {**after, "x": chosen}
 
+    def rates(self, x_dot: np.ndarray) -> np.ndarray:
+        return self.reduction.expansion.rates(super().rates(x_dot))
+
     def vectors(self, x: np.ndarray, whole: Model) -> dict[str, np.ndarray]:
         own = self.form.vectors(x)
         return {**own, "x": self.reduction.expansion.states(own["x"], self.theta)}

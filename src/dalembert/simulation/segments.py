@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dalembert.compile.ports import Port
 
 
-#: of the interval: the longest steps where there are contacts
+#: of the interval: the longest steps where there are contacts, or relations
 OF_INTERVAL = 0.02
 
 
@@ -123,6 +123,10 @@ class Segment:
         """v' in x'; None if there are no velocities."""
         part = self.form.slices.get("v")
         return None if part is None else x_dot[part]
+
+    def rates(self, x_dot: np.ndarray) -> np.ndarray:
+        """The derivatives of the unknowns of a DAE."""
+        return x_dot[self.form.slices["x"]].copy()
 
     def settled(self, t: float, x: np.ndarray) -> np.ndarray:
         """x with the multipliers that results have, which may be better than the method's own."""
@@ -254,8 +258,10 @@ class Segments:
         return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced=unforced)
 
     def _max_step(self) -> float:
-        """With contacts steps have a limit: bodies at rest need none, but their forces may change with time."""
-        if not self.model.has_contacts or self.task.options.treats_contacts:
+        """With contacts steps have a limit: bodies at rest need none, but their forces may change with time. So it is
+        with relations between unknowns that follow from the time alone, of which no error tells."""
+        watches = self.model.hybrid is not None and bool(self.model.hybrid.relations)
+        if not watches and (not self.model.has_contacts or self.task.options.treats_contacts):
             return self.task.max_step
         return min(self.task.max_step, OF_INTERVAL * abs(self.task.t1 - self.task.t0))
 

@@ -27,6 +27,7 @@ def assemble(translation: Translation, residuals: list[tuple[Any, Any, Any]]) ->
     provisional = translation.start.beginning(names)
     del provisional
     kept, texts = equations(translation, residuals)
+    kept = linear_in_rates(translation, kept)
     for name, symbol in translation.aux.items():
         names.append(f"der({name})")
         kept.append(symbol - space.derivatives[name])
@@ -86,6 +87,20 @@ def equations(translation: Translation, residuals: list[tuple[Any, Any, Any]]) -
     return kept, texts
 
 
+def linear_in_rates(translation: Translation, residuals: list[ca.SX]) -> list[ca.SX]:
+    """Residuals in which unknowns of their own stand for derivatives that do not enter linearly."""
+    space = translation.space
+    if not residuals or not space.derivatives.symbols:
+        return residuals
+    column, rates = ca.vertcat(*residuals), space.derivatives.column()
+    names = [name for kind, name in space.in_graph(ca.jacobian(column, rates)) if kind == DERIVATIVE]
+    if not names:
+        return residuals
+    symbols = ca.vertcat(*(space.derivatives[name] for name in names))
+    others = ca.vertcat(*(translation.rate_unknown(name) for name in names))
+    return ca.vertsplit(ca.substitute(column, symbols, others))
+
+
 def _vanishes(translation: Translation, value: Any) -> bool:
     """Whether a value without unknowns is zero for all times and discrete values that are tried."""
     if not isinstance(value, ca.SX):
@@ -120,6 +135,10 @@ def events(translation: Translation, numbers: dict[str, int]) -> Hybrid | None:
     for slope, name in watch.signs:
         message = (f"the model was translated for times of {name} that come in order; load it with these parameters",)
         claims.append(Claim(condition=slope > 0, message=message, name=name))
+    for factor, name in translation.elimination.divisors:
+        if not factor.is_symbolic():  # of those the recipe takes care
+            message = f"an equation was solved for {name}, whose factor is zero now: load it with these parameters"
+            claims.append(Claim(condition=factor != 0, message=(message,), name=f"factor of {name}"))
     if not (space.discrete.symbols or claims or watch.relations):
         return None
     places = {name: space.place(entry) for name, entry in translation._flags.items()}

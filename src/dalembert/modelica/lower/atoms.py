@@ -88,3 +88,18 @@ def has_call(node: Any, names: frozenset[str]) -> bool:
 def derivative(node: tree.Expression) -> tree.Call:
     """der(node)"""
     return tree.Call(AT, tree.Ref(AT, ("der",)), (node,))
+
+
+def compared(node: Any) -> set[str]:
+    """Names on either side of relations that make events."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, tree.Binary) and one.op in ("<", "<=", ">", ">="):
+            found.update(all_names((one.left, one.right)))
+        if call_name(one) == "noEvent":
+            continue
+        if isinstance(one, tuple | list):
+            waiting += [child for child in one if isinstance(child, tuple | list)]
+    return found

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from dalembert.modelica import tree
 from dalembert.modelica.balance import match
 from dalembert.modelica.flat import FlatEquation, FlatModel, Origin, assigned, targets
-from dalembert.modelica.lower.parameters import is_free
 from dalembert.modelica.values import AT
 
 
@@ -43,7 +42,8 @@ class Classes:
     equations: list[ScalarEquation] = field(default_factory=list)
 
 
-def classify(flat: FlatModel) -> Classes:
+def classify(flat: FlatModel, free: Collection[str]) -> Classes:
+    """Sort variables; parameters that are `free` are found at the start, as unknowns that stay what they are."""
     classes = Classes()
     held = {name for when in flat.whens for name in assigned(when)}
     in_algorithms: set[str] = set()
@@ -51,7 +51,7 @@ def classify(flat: FlatModel) -> Classes:
         in_algorithms.update(algorithm.targets)
         held |= _only_in_when(algorithm.statements)
     for name, variable in flat.variables.items():
-        if is_free(variable):
+        if name in free:
             classes.continuous[name] = None
         elif variable.is_unknown:
             is_discrete = variable.type != "Real" or variable.variability == "discrete" or name in held
@@ -84,7 +84,7 @@ def _elements(node: Any) -> Iterator[tuple[tree.Expression, tuple[int, ...]]]:
         for i, item in enumerate(node.items, 1):
             for part, subs in _elements(item):
                 yield part, (i, *subs)
-    else:
+    elif not (isinstance(node, tree.Call) and node.function.names == ("fill",)):  # that is an array without elements
         yield node, ()
 
 

@@ -9,7 +9,7 @@ import casadi as ca
 from dalembert.modelica import tree
 from dalembert.modelica.flat import FlatModel, Origin
 from dalembert.modelica.lower.atoms import Result, call_name
-from dalembert.modelica.lower.symbols import DERIVATIVE, PARAMETER, Space
+from dalembert.modelica.lower.symbols import DERIVATIVE, DISCRETE, PARAMETER, TIME, Space
 from dalembert.modelica.lower.watch import Watch
 from dalembert.modelica.printer import expression_text
 from dalembert.modelica.source import nearest
@@ -31,6 +31,7 @@ class Context:
         self.flat, self.space, self.watch = flat, space, watch
         self.values: dict[str, Any] = {}  # of everything that has one by now
         self.numbers: dict[str, float] = {}  # of parameters
+        self.beginnings: dict[str, Any] = {}  # of parameters that depend on the time of the start
         self.folded: dict[str, str] = {}  # parameters whose values are part of the translation, and why
         self.origin: Origin | None = None
         self.translation: Translation | None = None  # of variables; parameters have none
@@ -71,9 +72,9 @@ class Context:
         if name in ("initial", "terminal"):
             return self.translation.flag(name)
         if name == "sample":
-            start, interval = map(evaluator.value, args)
+            start, interval = (self.at_start(evaluator.value(arg)) for arg in args)
             for what, value in (("start", start), ("interval", interval)):
-                if self.space.kinds(value) - {PARAMETER}:
+                if self.space.kinds(value) - {PARAMETER, TIME} or (what == "interval" and self.space.moves(value)):
                     self.fail(f"the {what} of a sample has to be known before the simulation", node)
             return self.watch.sample(short_text(node), start, interval)
         before = self.translation.before(args[0], evaluator)
@@ -115,6 +116,14 @@ class Context:
         if self.translation is not None:
             self.translation.whens.claim(condition, message, short_text(node))
 
+    def at_start(self, value: Any) -> Any:
+        """A value with what it is at the start in place of parameters that depend on the time of the start."""
+        names = [name for kind, name in self.space.in_graph(value) if kind == DISCRETE and name in self.beginnings]
+        if not names:
+            return value
+        symbols = ca.vertcat(*(self.space.discrete[name] for name in names))
+        return ca.substitute(value, symbols, ca.vertcat(*(ca.SX(self.beginnings[name]) for name in names)))
+
     # -- details -------------------------------------------------------------------------------------------------
 
     def without_rates(self, value: Any) -> Any:
@@ -145,21 +154,30 @@ class Context:
 
 
 class Equations(Expressions):
-    """Evaluates trees of equations: several results of one call are found once, and algorithms are run once."""
+    """Evaluates trees of equations; algorithms are run once."""
 
     def __init__(self, context: Context, calls: Calls):
         super().__init__(context, calls)
         self.rules[Result] = self.algorithm
-        self._results: dict[tuple[int, int, int], tuple[Any, list[Any]]] = {}
         self.run_algorithm: Any = None
 
     def results(self, node: tree.Call) -> list[Any]:
-        if self.turns:
-            return super().results(node)
-        key = (id(node), self.quiet, self.guarded)
-        if key not in self._results:
-            self._results[key] = (node, super().results(node))  # the node stays, so that its number is not given again
-        return self._results[key][1]
+        """All results of a function. Whole numbers and truth values among its arguments are numbers, if they are
+        parameters: they choose what the function does."""
+        args = [self.chosen(self.value(arg), node) for arg in node.args]
+        named = {one.name: self.chosen(self.value(one.value), node) for one in node.named}
+        return self.calls.call(call_name(node), args, named, node, self)
+
+    def chosen(self, value: Any, node: tree.Call) -> Any:
+        if not isinstance(value, ca.SX):
+            return value
+        variables = self.context.flat.variables
+        inside = self.context.space.in_graph(value)
+        if not all(kind == PARAMETER and variables[name].type != "Real" for kind, name in inside):
+            return value
+        number = self.known(value, f"an argument of {call_name(node)}", node)
+        types = {variables[name].type for _, name in inside}
+        return bool(number) if types == {"Boolean"} else int(number) if number == int(number) else number
 
     def algorithm(self, node: Result) -> Any:
         return self.run_algorithm(node.algorithm)[node.target]
@@ -174,6 +192,3 @@ def short_text(node: Any) -> str:
 def _shown(value: Any) -> tree.Expression:
     text = str(value)
     return tree.Ref(0, (text if len(text) < LONGEST else "…",))
-
-
-__all__ = ["Context", "Equations", "call_name", "short_text"]

@@ -7,7 +7,8 @@ into all other rows. In turn:
 2. aliases, x = ±y;
 3. derivatives: where der(x) = v stands somewhere, v takes the place of der(x) elsewhere;
 4. differentiated unknowns that are sums of other differentiated ones, as relative positions are;
-5. unknowns that are not differentiated and stand alone in an equation.
+5. unknowns that are not differentiated and stand alone in an equation; at last also those with a parameter as their
+   factor that is not zero.
 
 This also takes away constraints between positions that are linear, together with all of their derivatives. Everything
 else (index, hidden constraints, start) is left to structural analysis: unknowns are not sorted into states and others.
@@ -19,11 +20,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dalembert.modelica.lower.atoms import RATE, VALUE, Atom
-from dalembert.modelica.lower.linear import Row, is_number, rates_of
+import casadi as ca
 
-#: an unknown is not eliminated if its definition has more atoms: Jacobians would fill up
-MOST_ATOMS = 30
+from dalembert.modelica.lower.atoms import RATE, VALUE, Atom
+from dalembert.modelica.lower.linear import Row, is_number, rates_of, times
+
+#: an unknown is not eliminated if rows would get so many atoms more in all: Jacobians would fill up
+MOST_FILL = 60
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,11 @@ class Wishes:
     """What start and events say about unknowns: those `kept` stay; the `rank` of others says what they are worth."""
 
     kept: frozenset[str]
+    watched: frozenset[str]  # those in relations: differences in their place would magnify errors
     rank: Callable[[str], int]
     is_moving: Callable[[Row], bool]  # whether a row depends on inputs, whose derivatives nobody knows
     agrees: Callable[[str, Row], bool]  # whether a start value of an unknown follows from those of others
+    divides: Callable[[ca.SX], bool]  # whether an expression of parameters is not zero
 
 
 class Elimination:
@@ -47,6 +52,8 @@ class Elimination:
         Row by unknown: the unknown is minus the sum of the row (its own coefficient was 1, and was taken out).
     rates : dict
         The row by unknown that says its derivative.
+    divisors : list
+        Pairs of an expression of parameters that must not be zero, and the unknown for which a row was solved.
     """
 
     def __init__(self, rows: Iterable[Row], wishes: Wishes):
@@ -54,6 +61,7 @@ class Elimination:
         self.wishes = wishes
         self.definitions: dict[str, Row] = {}
         self.rates: dict[str, Row] = {}
+        self.divisors: list[tuple[ca.SX, str]] = []
         self._taken: set[int] = set()  # rows that are definitions
         self.where: dict[Atom, dict[Row, None]] = defaultdict(dict)
         for row in self.rows:
@@ -65,7 +73,7 @@ class Elimination:
             again = self.follow_known()
             again = self.join_aliases() or again
             again = self.say_rates() or again
-            again = again or self.solve_moving() or self.solve_explicit()
+            again = again or self.solve_moving() or self.solve_explicit() or self.solve_explicit(divide=True)
         self.rows = [row for row in self.rows if id(row) not in self._taken]
 
     # -- bookkeeping ---------------------------------------------------------------------------------------------
@@ -85,9 +93,13 @@ class Elimination:
     def define(self, name: str, row: Row) -> None:
         """Solve a row for an unknown, and put what it is into all others."""
         pivot = row.linear.pop((VALUE, name))
-        for atom in row.linear:
-            row.linear[atom] = row.linear[atom] / pivot
-        row.rest = [(coefficient / pivot, node) for coefficient, node in row.rest]
+        if not is_number(pivot):
+            self.divisors.append((pivot, name))
+        if not is_number(pivot) or pivot != 1:
+            inverse = 1 / pivot
+            for atom in row.linear:
+                row.linear[atom] = times(row.linear[atom], inverse)
+            row.rest = [(times(coefficient, inverse), node) for coefficient, node in row.rest]
         del self.where[(VALUE, name)][row]
         self.definitions[name] = row
         self._taken.add(id(row))
@@ -119,12 +131,12 @@ class Elimination:
             changed = True
             factor = -1 / row.linear[atom]
             if atom in other.linear:
-                coefficient = other.linear.pop(atom) * factor
+                coefficient = times(other.linear.pop(atom), factor)
                 for one, share in row.linear.items():
                     if one != atom:
-                        other.add(one, coefficient * share)
+                        other.add(one, times(coefficient, share))
                 for share, node in row.rest:
-                    other.add_rest(coefficient * share, node, ())
+                    other.add_rest(times(coefficient, share), node, ())
                 other.others |= row.others
             if atom in other.others:
                 other.others.discard(atom)
@@ -135,12 +147,13 @@ class Elimination:
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
-    def pivots(self, row: Row) -> list[str]:
-        """Unknowns for which a row can be solved."""
+    def pivots(self, row: Row, divide: bool = False) -> list[str]:
+        """Unknowns for which a row can be solved, by parameters only if it is to `divide`."""
         return [
             name
             for (kind, name), coefficient in row.linear.items()
-            if kind == VALUE and is_number(coefficient) and (VALUE, name) not in row.others
+            if kind == VALUE and (is_number(coefficient) or (divide and self.wishes.divides(coefficient)))
+            and (VALUE, name) not in row.others
             and (RATE, name) not in row.others and (RATE, name) not in row.linear and name not in self.wishes.kept
         ]  # fmt: skip
 
@@ -196,33 +209,40 @@ class Elimination:
     def solve_moving(self) -> bool:
         changed = False
         for row in self.rows:
-            if not self.is_open(row) or row.others or not row.linear or len(row.linear) > MOST_ATOMS:
+            if not self.is_open(row) or row.others or not row.linear:
                 continue
             if any(kind != VALUE or not self.differentiated(name) for kind, name in row.linear):
                 continue
             if self.wishes.is_moving(row):
                 continue
             pivots = [name for name in self.pivots(row) if self.wishes.agrees(name, row)]
-            if pivots:
-                self.define(min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one))), row)
+            name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)), default=None)
+            if name is not None and self.fill(name, row) <= MOST_FILL:
+                self.define(name, row)
                 changed = True
         return changed
 
     def uses(self, name: str) -> int:
         return len(self.where.get((VALUE, name), ())) + len(self.where.get((RATE, name), ()))
 
-    def solve_explicit(self) -> bool:
+    def fill(self, name: str, row: Row) -> int:
+        """How many atoms more there may be in all rows when an unknown is eliminated with this one."""
+        size = len(row.linear) + len(row.others)
+        return (self.uses(name) - 1) * (size - 2) - size
+
+    def solve_explicit(self, divide: bool = False) -> bool:
         changed = False
         for row in sorted((row for row in self.rows if self.is_open(row)), key=lambda row: len(row.atoms())):
             atoms = row.atoms()
-            if len(atoms) > MOST_ATOMS or any(kind == RATE for kind, _ in atoms):
+            if any(kind == RATE for kind, _ in atoms):
                 continue
-            pivots = [name for name in self.pivots(row) if not self.differentiated(name)]
-            if not pivots:
-                continue
-            name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)))
-            if self.uses(name) > 2 and (self.uses(name) - 1) * (len(atoms) - 1) > 4 * MOST_ATOMS:
-                continue
-            self.define(name, row)
-            changed = True
+            pivots = [
+                name
+                for name in self.pivots(row, divide)
+                if not self.differentiated(name) and (len(atoms) <= 2 or name not in self.wishes.watched)
+            ]
+            name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)), default=None)
+            if name is not None and self.fill(name, row) <= MOST_FILL:
+                self.define(name, row)
+                changed = True
         return changed

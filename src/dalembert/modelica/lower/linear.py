@@ -53,17 +53,17 @@ class Row:
     def include(self, factor: Coefficient, other: Row) -> None:
         """Add another sum, times a factor."""
         for atom, coefficient in other.linear.items():
-            self.add(atom, factor * coefficient)
+            self.add(atom, times(factor, coefficient))
         for coefficient, node in other.rest:
-            self.add_rest(factor * coefficient, node, ())
+            self.add_rest(times(factor, coefficient), node, ())
         self.others |= other.others
 
     def include_rate(self, factor: Coefficient, other: Row) -> None:
         """Add the derivative of another sum, times a factor."""
         for (_, name), coefficient in other.linear.items():
-            self.add((RATE, name), factor * coefficient)
+            self.add((RATE, name), times(factor, coefficient))
         for coefficient, node in other.rest:
-            self.rest.append((factor * coefficient, derivative(node)))
+            self.rest.append((times(factor, coefficient), derivative(node)))
         self.others |= rates_of(other.others)
 
 
@@ -79,6 +79,17 @@ def is_number(coefficient: Coefficient) -> bool:
 
 def is_zero(coefficient: Coefficient) -> bool:
     return coefficient.is_zero() if isinstance(coefficient, ca.SX) else coefficient == 0
+
+
+def times(a: Coefficient, b: Coefficient) -> Coefficient:
+    """a·b; products with ±1 are the other factor, which keeps graphs small."""
+    for one, other in ((a, b), (b, a)):
+        if not isinstance(one, ca.SX):
+            if one == 1:
+                return other
+            if one == -1:
+                return -other
+    return a * b
 
 
 class Sums:
@@ -130,7 +141,7 @@ class Sums:
                     if self.is_constant(known) and not self.is_constant(other):
                         coefficient = self.coefficient(known)
                         if not is_zero(coefficient):
-                            waiting.append((other, factor * coefficient))
+                            waiting.append((other, times(factor, coefficient)))
                         continue
                 case tree.Binary(op="/" | "./"):
                     if self.is_constant(node.right) and not self.is_constant(node.left):

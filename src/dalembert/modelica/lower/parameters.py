@@ -11,6 +11,7 @@ from dalembert.errors import ModelicaError
 from dalembert.modelica import tree
 from dalembert.modelica.flat import FlatVariable
 from dalembert.modelica.lower.atoms import all_names
+from dalembert.modelica.lower.classify import scalar_equations
 from dalembert.modelica.lower.context import Context, Equations
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import EnumType, EnumValue
@@ -36,15 +37,23 @@ class Parameters:
         self.context, self.evaluator = context, evaluator
         self.flat, self.space = context.flat, context.space
         self.free: list[str] = []  # found at the start
+        self.said: set[int] = set()  # numbers of initial equations that only say what parameters are
+        self.bound: dict[str, Any] = {}  # what they say, by parameter
+        self.held: dict[str, str] = {}  # parameters that depend on the time of the start, and their discrete entries
         self.given = {name: self._given(name, value) for name, value in given.items()}
 
     def evaluate(self) -> None:
+        self._bind_by_initial_equations()
         for name in self._sorted():
             variable = self.flat.variables[name]
             self.context.origin = variable.origin
-            if is_free(variable) and name not in self.given:
+            if is_free(variable) and name not in self.given and name not in self.bound:
                 self.free.append(name)
                 self.context.values[name] = self.space.unknowns[name]
+                continue
+            if "time" in all_names(self.bound.get(name)):
+                self.held[name] = self.space.entry(name)
+                self.context.values[name] = self.space.discrete[self.held[name]]
                 continue
             self._evaluate(name, variable)
 
@@ -64,7 +73,7 @@ class Parameters:
     def _value(self, name: str, variable: FlatVariable) -> Any:
         if name in self.given:
             return self.given[name]
-        node = variable.binding
+        node = self.bound.get(name, variable.binding)
         if node is None:
             node = variable.attributes.get("start")
             if node is None:
@@ -77,6 +86,50 @@ class Parameters:
         if variable.type == "Real" and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         return value
+
+    def _node(self, name: str) -> Any:
+        """What says the value of a parameter."""
+        variable = self.flat.variables[name]
+        if name in self.bound or variable.binding is not None:
+            return self.bound.get(name, variable.binding)
+        return variable.attributes.get("start")
+
+    def _bind_by_initial_equations(self) -> None:
+        """An initial equation p = … of parameters and time is the value of a parameter with fixed = false."""
+        for number, equation in enumerate(self.flat.initial_equations):
+            parts = list(scalar_equations(equation))
+            found: dict[str, Any] = {}
+            for one in parts:
+                for left, right in ((one.left, one.right), (one.right, one.left)):
+                    name = left.names[0] if isinstance(left, tree.Ref) and left.subs is None else None
+                    variable = self.flat.variables.get(name)
+                    if variable is None or not is_free(variable) or name in self.bound or name in found:
+                        continue
+                    if all(other == "time" or self._is_parameter(other) for other in all_names(right)):
+                        found[name] = right
+                        break
+            if len(found) == len(parts) and not self._closes_a_circle(found):
+                self.bound |= found
+                self.said.add(number)
+
+    def _is_parameter(self, name: str) -> bool:
+        variable = self.flat.variables.get(name)
+        return variable is not None and variable.variability in ("parameter", "constant")
+
+    def _closes_a_circle(self, found: dict[str, Any]) -> bool:
+        waiting = [name for node in found.values() for name in all_names(node)]
+        seen: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                return True
+            if name in seen or name not in self.flat.variables:
+                continue
+            seen.add(name)
+            node = self._node(name)
+            if node is not None:
+                waiting += all_names(node)
+        return False
 
     def _given(self, name: str, value: Any) -> Any:
         """A value that was given from outside, as what its type needs."""
@@ -133,7 +186,6 @@ class Parameters:
                     yield name
                     continue
                 waiting.append((name, True))
-                variable = wanted[name]
-                node = variable.binding if variable.binding is not None else variable.attributes.get("start")
+                node = self._node(name)
                 if node is not None and name not in self.given:
                     waiting += [(other, False) for other in all_names(node) if other in wanted and other not in done]

@@ -170,7 +170,9 @@ class Start:
 
     def initial_equations(self) -> list[tuple[Any, str]]:
         found = []
-        for equation in self.flat.initial_equations:
+        for number, equation in enumerate(self.flat.initial_equations):
+            if number in self.translation.parameters.said:
+                continue
             for one in scalar_equations(equation):
                 self.context.origin = one.origin
                 if self._of_discrete(one):

@@ -59,7 +59,7 @@ class Space:
         """Kinds and names of the symbols in a graph."""
         if not isinstance(value, ca.SX):
             return set()
-        if value.is_symbolic():
+        if value.is_scalar() and value.is_symbolic():
             return {self._kinds[value.element_hash()]}
         return {self._kinds[symbol.element_hash()] for symbol in ca.symvar(value)}
 
@@ -94,15 +94,15 @@ class Space:
 
     def entry_of(self, value: Any) -> str | None:
         """The discrete entry that a graph is, if it is nothing else."""
-        if isinstance(value, ca.SX) and value.is_symbolic():
+        if isinstance(value, ca.SX) and value.is_scalar() and value.is_symbolic():
             kind, name = self._kinds[value.element_hash()]
             return name if kind == DISCRETE else None
         return None
 
     def with_values(self, graphs: Iterable[ca.SX], values: dict[str, float]) -> ca.SX:
         """Graphs with numbers in place of parameters."""
-        names = [name for name in self.parameters.symbols if name in values]
         column = ca.vertcat(*graphs)
+        names = [name for kind, name in self.in_graph(column) if kind == PARAMETER and name in values]
         if not names:
             return column
         symbols = ca.vertcat(*(self.parameters.symbols[name] for name in names))

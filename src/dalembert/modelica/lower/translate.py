@@ -10,12 +10,12 @@ import casadi as ca
 from dalembert.model.hybrid import Assignment, SymbolicDAE
 from dalembert.modelica import tree
 from dalembert.modelica.flat import FlatModel
-from dalembert.modelica.lower.atoms import RATE, VALUE, Result, all_names, atoms, call_name
+from dalembert.modelica.lower.atoms import RATE, VALUE, Result, all_names, atoms, call_name, compared
 from dalembert.modelica.lower.classify import classify
 from dalembert.modelica.lower.context import Context, Equations
 from dalembert.modelica.lower.eliminate import Elimination, Wishes
 from dalembert.modelica.lower.fold import fold
-from dalembert.modelica.lower.linear import Row, Sums
+from dalembert.modelica.lower.linear import Row, Sums, times
 from dalembert.modelica.lower.parameters import Parameters
 from dalembert.modelica.lower.start import Start
 from dalembert.modelica.lower.symbols import INPUT, UNKNOWN, Space
@@ -47,12 +47,13 @@ class Translation:
         self._entries: dict[str, str] = {}  # discrete variables -> their entries
         self._rates: dict[str, Any] = {}
         self._algorithms: dict[int, dict[str, Any]] = {}
+        self.running: list[int] = []  # numbers of algorithms
         self._beginnings: dict[str, tree.Expression] = {}
         self._constant: dict[int, tuple[Any, bool]] = {}
 
     def run(self) -> SymbolicDAE:
         self.parameters.evaluate()
-        self.classes = classify(self.flat)
+        self.classes = classify(self.flat, self.parameters.free)
         self.context.translation = self
         self.declare_inputs()
         self.declare_discrete()
@@ -93,6 +94,13 @@ class Translation:
             if self.start.is_given(name) and not self.start.is_given(other):
                 self.space.starts[self._entries[other]] = self.start.number(name) or 0.0
         self._beginnings = self.start.discrete_beginnings()
+        for name, entry in self.parameters.held.items():
+            self.context.origin = self.flat.variables[name].origin
+            with self.evaluator.without_events():
+                value = self.evaluator.value(self.parameters.bound[name])
+            self.context.beginnings[name] = value
+            held = ca.if_else(self.flag("initial"), value, self.space.before(entry))
+            self.assignments.append(Assignment(place=self.space.place(entry), value=held, name=f"{name} at the start"))
 
     def is_continuous(self, name: str) -> bool:
         return name in self.classes.continuous
@@ -138,7 +146,8 @@ class Translation:
             row.linear[(RATE, name)] = 1.0
             rows.append(row)
         kept = frozenset(self._restarted()) | frozenset(self.parameters.free)
-        self.elimination = Elimination(rows, Wishes(kept, self.start.rank, self._is_moving, self.start.agrees))
+        wishes = Wishes(kept, self._watched(), self.start.rank, self._is_moving, self.start.agrees, self._divides)
+        self.elimination = Elimination(rows, wishes)
         self.elimination.run()
 
     def folded(self, node: Any) -> Any:
@@ -159,6 +168,19 @@ class Translation:
             elif isinstance(one, tuple | list):
                 waiting += [child for child in one if isinstance(child, tuple | list)]
         return found
+
+    def _watched(self) -> frozenset[str]:
+        """Unknowns that stand in relations."""
+        nodes: list[Any] = [(one.left, one.right) for one in (*self.classes.equations, *self.classes.defined.values())]
+        nodes += [(condition, tuple(body)) for when in self.flat.whens for condition, body in when.branches]
+        nodes += [tuple(algorithm.statements) for algorithm in self.flat.algorithms]
+        nodes += [one.condition for one in self.flat.asserts]
+        return frozenset(name for node in nodes for name in compared(node) if self.is_continuous(name))
+
+    def _divides(self, factor: ca.SX) -> bool:
+        """Whether an expression of parameters is far from zero for their present values."""
+        value = self.space.with_values([factor], self.context.numbers)
+        return value.is_constant() and 1e-100 < abs(float(value)) < 1e100
 
     def _is_moving(self, row: Row) -> bool:
         if not self.inputs:
@@ -210,9 +232,9 @@ class Translation:
             if atom != without:
                 kind, name = atom
                 value = self.value_of(name) if kind == VALUE else self.space.derivatives[name]
-                total = _plus(total, factor * coefficient, value)
+                total = _plus(total, times(factor, coefficient), value)
         for coefficient, node in row.rest:
-            total = _plus(total, factor * coefficient, self.evaluator.value(node))
+            total = _plus(total, times(factor, coefficient), self.evaluator.value(node))
         self.context.origin = before
         return total
 
@@ -342,9 +364,16 @@ class Translation:
 
             everything = [*self.flat.algorithms, *self.flat.initial_algorithms]
             before, self.context.origin = self.context.origin, everything[number].origin
+            self.running.append(number)
             self._algorithms[number] = run(everything[number], self.evaluator)
+            self.running.pop()
             self.context.origin = before
         return self._algorithms[number]
+
+    def begins_here(self, name: str) -> bool:
+        """Whether an initial algorithm runs now that determines a variable."""
+        known = len(self.flat.algorithms)
+        return any(n >= known and name in self.flat.initial_algorithms[n - known].targets for n in self.running)
 
     # -- the result ----------------------------------------------------------------------------------------------
 
@@ -355,8 +384,9 @@ class Translation:
 
 
 def _plus(total: Any, factor: Any, value: Any) -> Any:
-    term = scalars.arithmetic("*", factor, value) if not (isinstance(factor, float) and factor == -1.0) else -value
-    return scalars.arithmetic("+", total, term)
+    if not isinstance(factor, ca.SX) and factor == -1:
+        return scalars.arithmetic("-", total, value)
+    return scalars.arithmetic("+", total, scalars.arithmetic("*", factor, value))
 
 
 def _right_sides(node: Any) -> Any:

@@ -64,9 +64,11 @@ class Whens:
     def held(self, name: str) -> Any:
         """What a variable keeps if nothing assigns to it."""
         translation = self.translation
-        if name in translation.classes.discrete:
+        if name in translation.classes.discrete and not translation.begins_here(name):
             return translation.previous_value(name)
-        return translation.start.value(name)
+        value = translation.start.value(name)
+        is_truth = translation.flat.variables[name].type == "Boolean" and not isinstance(value, ca.SX)
+        return bool(value) if is_truth else value
 
     # -- clauses -------------------------------------------------------------------------------------------------
 

@@ -32,5 +32,8 @@ class Context(Protocol):
         Other values of these parameters then need another translation.
         """
 
+    def claim(self, condition: ca.SX, message: tuple[str | ca.SX, ...], node: Any) -> None:
+        """What has to hold in the simulation: an assertion within a function, or that a loop ends."""
+
     def fail(self, message: str, node: Any, suggestion: str | None = None) -> NoReturn:
         """A `ModelicaError` at the place."""

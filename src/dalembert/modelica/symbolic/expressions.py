@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import casadi as ca
 
@@ -16,11 +16,13 @@ from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, operators, tree
 from dalembert.modelica.source import nearest
 from dalembert.modelica.symbolic import scalars
-from dalembert.modelica.symbolic.calls import Calls
 from dalembert.modelica.symbolic.context import Context
-from dalembert.modelica.symbolic.text import text
+from dalembert.modelica.symbolic.text import OpenText, joined, parts, text
 from dalembert.modelica.values import Arr, RecordValue, shape_of, stack
 from dalembert.modelica.values import scalars as scalars_of
+
+if TYPE_CHECKING:
+    from dalembert.modelica.symbolic.calls import Calls
 
 Value: TypeAlias = "bool | int | float | str | ca.SX | Arr | RecordValue"
 
@@ -49,7 +51,7 @@ class Expressions:
     def __init__(self, context: Context, calls: Calls):
         self.context, self.calls = context, calls
         self.quiet = 0  # above 0, relations make no events
-        self.guarded = 0  # above 0, what has no value is not looked at where it has none
+        self.guards: list[Any] = []  # conditions under which what is evaluated is looked at
         self.ends: list[int] = []  # what `end` means, innermost last
         self.turns: list[dict[str, Any]] = []  # values of iterators, innermost last
         self.rules: dict[type, Callable[[Any], Any]] = {
@@ -82,6 +84,13 @@ class Expressions:
         except RecursionError:
             self.context.fail("this is nested too deeply", node)
 
+    def message(self, node: tree.Expression) -> tuple[str | ca.SX, ...]:
+        """A text, with graphs where it contains numbers of the simulation."""
+        found = self.value(node)
+        if not isinstance(found, str | OpenText):
+            self.context.fail("a message has to be a text", node)
+        return parts(found)
+
     def known(self, value: Value, what: str, node: Any) -> Value:
         """A value that has to be known now: graphs of parameters become their numbers."""
         graphs = [one for one in scalars_of(value) if isinstance(one, ca.SX)]
@@ -108,13 +117,20 @@ class Expressions:
             self.quiet -= 1
 
     @contextmanager
-    def under_condition(self) -> Iterator[None]:
+    def under_condition(self, condition: Any) -> Iterator[None]:
         """What is evaluated inside is only looked at if a condition holds: 1/0 may stand there."""
-        self.guarded += 1
+        self.guards.append(condition)
         try:
             yield
         finally:
-            self.guarded -= 1
+            self.guards.pop()
+
+    def path(self) -> Any:
+        """The condition under which what is evaluated is looked at: True or a graph."""
+        found: Any = True
+        for condition in self.guards:
+            found = scalars.logical("and", found, condition)
+        return found
 
     # -- names and parts -----------------------------------------------------------------------------------------
 
@@ -205,7 +221,7 @@ class Expressions:
             value = int(value) + 1
         value = self.whole(value, "a subscript", sub)
         if not 1 <= value <= n:
-            if self.guarded and n:
+            if self.guards and n:
                 return 0  # never looked at
             self.context.fail(f"the subscript {value} is not between 1 and {n}", sub)
         return value - 1
@@ -235,24 +251,27 @@ class Expressions:
                 raise ValueError(f"`{op}` is for scalars")
             return operators.binary(op, left, right)
         if op in scalars.RELATIONS:
-            if not isinstance(left, ca.SX) and not isinstance(right, ca.SX):
-                return scalars.relation(op, left, right)
-            if self.quiet:
+            if isinstance(left, OpenText) or isinstance(right, OpenText):
+                raise ValueError("a text with numbers of the simulation cannot be compared")
+            if self.quiet or not (isinstance(left, ca.SX) or isinstance(right, ca.SX)):
                 return scalars.relation(op, left, right)
             return self.context.relation(op, left, right, node)
         if op in ("and", "or"):
             return scalars.logical(op, left, right)
-        if isinstance(left, str) or isinstance(right, str):
-            return operators.scalar(op, left, right)
+        if isinstance(left, str | OpenText) or isinstance(right, str | OpenText):
+            if op != "+" or not (isinstance(left, str | OpenText) and isinstance(right, str | OpenText)):
+                raise ValueError(f"`{op}` is not for a text and something else; numbers become text by String(x)")
+            return joined(left, right)
         try:
             return scalars.arithmetic(op.lstrip("."), left, right)
         except ValueError:
-            if self.guarded and all(operators.is_number(one) or isinstance(one, ca.SX) for one in (left, right)):
+            if self.guards and all(operators.is_number(one) or isinstance(one, ca.SX) for one in (left, right)):
                 return _NAN
             raise
 
     def choice(self, node: tree.IfExpression) -> Value:
         open_: list[tuple[Any, Any]] = []
+        reached: Any = True
         last = node.otherwise
         for condition, then in node.branches:
             value = self.value(condition)
@@ -263,11 +282,13 @@ class Expressions:
                 continue
             if not isinstance(value, ca.SX):
                 self.context.fail("a condition has to be true or false", condition)
-            with self.under_condition():
+            here = scalars.logical("and", reached, value)
+            with self.under_condition(here):
                 open_.append((value, self.value(then)))
+            reached = scalars.logical("and", reached, scalars.negation(value))
         if not open_:
             return self.value(last)
-        with self.under_condition():
+        with self.under_condition(reached):
             found = self.value(last)
         for condition, then in reversed(open_):
             found = either(condition, then, found)
@@ -423,7 +444,7 @@ class Expressions:
         try:
             return scalars.function(name, args)
         except ValueError:
-            if self.guarded and all(map(operators.is_number, args)):
+            if self.guards and all(map(operators.is_number, args)):
                 return _NAN
             raise
 

@@ -108,10 +108,11 @@ def choice(condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
     if not isinstance(condition, ca.SX):
         truth(condition, "if")
         return then if condition else otherwise
-    if isinstance(then, str) or isinstance(otherwise, str):
+    numbers = bool | int | float | ca.SX
+    if not isinstance(then, numbers) or not isinstance(otherwise, numbers):
         if then == otherwise:
             return then
-        raise ValueError("a text that depends on what happens in the simulation is not supported")
+        raise ValueError("which text, or which external object, is only known in the simulation; that is not supported")
     if not isinstance(then, ca.SX) and not isinstance(otherwise, ca.SX):
         if then == otherwise and isinstance(then, bool) == isinstance(otherwise, bool):
             return then

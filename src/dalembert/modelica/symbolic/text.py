@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
 
-def text(args: list[Any], named: dict[str, Any]) -> str:
-    """A known value as text, as Modelica's `String` writes it.
+@dataclass(frozen=True, eq=False)
+class OpenText:
+    """A text that contains numbers of the simulation: strings and graphs."""
+
+    parts: tuple[str | ca.SX, ...]
+
+
+def joined(left: str | OpenText, right: str | OpenText) -> str | OpenText:
+    """`left + right`."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    return OpenText((*parts(left), *parts(right)))
+
+
+def parts(value: str | OpenText) -> tuple[str | ca.SX, ...]:
+    return value.parts if isinstance(value, OpenText) else (value,)
+
+
+def text(args: list[Any], named: dict[str, Any]) -> str | OpenText:
+    """A value as text, as Modelica's `String` writes it; how open numbers are written is decided where they are known.
 
     Examples
     --------
@@ -19,7 +38,7 @@ def text(args: list[Any], named: dict[str, Any]) -> str:
         raise ValueError("String needs a value")
     value = args[0]
     if isinstance(value, ca.SX):
-        raise ValueError("a text that depends on what happens in the simulation is not supported")
+        return OpenText((value,))
     options = {"significantDigits": 6, "minimumLength": 0, "leftJustified": True} | named
     names = [name for name in ("significantDigits", "minimumLength", "leftJustified", "format") if name in options]
     if isinstance(value, bool | int):  # these have no digits

@@ -32,7 +32,7 @@ STATE = layout(
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
     reals=[
-        *shell.REALS, "time_unit", "h_accepted", "error_accepted", "rate", "contraction", "failed_t", "ceiling",
+        *shell.REALS, "time_unit", "h_accepted", "error_accepted", "rate", "contraction", "failed_t", "ceiling", "first_increment",
     ],
     wholes=[
         *shell.WHOLES, "m", "n_nonzeros", "n_e", "n_kinematic", "n_motion",

@@ -1,0 +1,106 @@
+"""Texts, files and messages."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from dalembert.modelica.symbolic.externals.registry import Answer, Question, external
+
+
+@external("ModelicaStrings_length")
+def length(question: Question) -> int:
+    return len(question.known(0))
+
+
+@external("ModelicaStrings_substring")
+def substring(question: Question) -> str:
+    text, first, last = (question.known(i) for i in range(3))
+    return text[max(int(first), 1) - 1 : int(last)]
+
+
+@external("ModelicaStrings_compare")
+def compare(question: Question) -> int:
+    """The number of a value of Modelica.Utilities.Types.Compare: less, equal, greater."""
+    left, right, sensitive = (question.known(i) for i in range(3))
+    if not sensitive:
+        left, right = left.lower(), right.lower()
+    return 1 if left < right else 2 if left == right else 3
+
+
+@external("ModelicaStrings_skipWhiteSpace")
+def skip_white_space(question: Question) -> int:
+    text, first = question.known(0), int(question.known(1))
+    return first + len(re.match(r"\s*", text[first - 1 :])[0])
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_INTEGER = re.compile(r"[+-]?\d+")
+_REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_STRING = re.compile(r'"((?:[^"\\]|\\[\s\S])*)"')
+
+
+def _scanned(question: Question, pattern: re.Pattern[str], convert: Any, unsigned: bool = False) -> Answer:
+    """What stands at a place of a text: the place behind it (or the place itself, if it does not) and its value.
+
+    The last two arguments are outputs.
+    """
+    text, first = question.known(0), int(question.known(1))
+    start = first - 1 + len(re.match(r"\s*", text[first - 1 :])[0])
+    found = pattern.match(text, start)
+    if found is None or (unsigned and found[0][0] in "+-"):
+        return Answer(args={len(question.args) - 2: first, len(question.args) - 1: convert(None)})
+    return Answer(args={len(question.args) - 2: found.end() + 1, len(question.args) - 1: convert(found)})
+
+
+@external("ModelicaStrings_scanIdentifier")
+def scan_identifier(question: Question) -> Answer:
+    return _scanned(question, _IDENTIFIER, lambda found: found[0] if found else "")
+
+
+@external("ModelicaStrings_scanInteger")
+def scan_integer(question: Question) -> Answer:
+    return _scanned(question, _INTEGER, lambda found: int(found[0]) if found else 0, bool(question.known(2)))
+
+
+@external("ModelicaStrings_scanReal")
+def scan_real(question: Question) -> Answer:
+    return _scanned(question, _REAL, lambda found: float(found[0]) if found else 0.0, bool(question.known(2)))
+
+
+@external("ModelicaStrings_scanString")
+def scan_string(question: Question) -> Answer:
+    return _scanned(question, _STRING, lambda found: found[1] if found else "")
+
+
+@external("ModelicaStrings_hashString")
+def hash_string(question: Question) -> int:
+    """A number from a text, the same in every run: FNV-1a of its bytes, as a signed number of 32 bits."""
+    found = 2166136261
+    for byte in question.known(0).encode():
+        found = ((found ^ byte) * 16777619) & 0xFFFFFFFF
+    return found - (1 << 32) if found >= 1 << 31 else found
+
+
+@external("ModelicaInternal_print", "ModelicaStreams_closeFile", "ModelicaStreams_openFileForReading")
+def nothing(question: Question) -> None:
+    """Messages are for whoever runs the model, not for its results."""
+    return None
+
+
+@external("ModelicaError", "ModelicaFormatError")
+def error(question: Question) -> None:
+    raise ValueError(str(question.known(0)))
+
+
+@external("ModelicaInternal_fullPathName")
+def full_path_name(question: Question) -> str:
+    return os.path.abspath(question.known(0))
+
+
+@external("ModelicaInternal_stat")
+def stat(question: Question) -> int:
+    """The number of a value of Modelica.Utilities.Types.FileType: none, file, directory, special."""
+    path = question.known(0)
+    return 1 if not os.path.exists(path) else 2 if os.path.isfile(path) else 3 if os.path.isdir(path) else 4

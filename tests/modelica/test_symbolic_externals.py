@@ -1,0 +1,143 @@
+"""External functions: tables of a model, texts, LAPACK, random numbers."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from symbolic_places import Functions, number
+
+from dalembert.errors import ModelicaError
+from dalembert.modelica.values import Arr, stack
+
+U, W = ca.SX.sym("u"), ca.SX.sym("w")
+
+TABLES = """package P
+  class Curves extends ExternalObject;
+    function constructor input String name; input String file; input Real table[:, :]; input Integer columns[:];
+      input Integer smoothness; input Integer extrapolation = 2; output Curves table1D;
+      external "C" table1D = ModelicaStandardTables_CombiTable1D_init3(file, name, table, size(table, 1),
+        size(table, 2), columns, size(columns, 1), smoothness, extrapolation, false, ",", 0);
+    end constructor;
+    function destructor input Curves one; external "C" ModelicaStandardTables_CombiTable1D_close(one); end destructor;
+  end Curves;
+  function value input Curves table; input Integer column; input Real u; output Real y;
+    external "C" y = ModelicaStandardTables_CombiTable1D_getValue(table, column, u);
+  end value;
+  function rate input Curves table; input Integer column; input Real u; input Real der_u; output Real der_y;
+    external "C" der_y = ModelicaStandardTables_CombiTable1D_getDerValue(table, column, u, der_u);
+  end rate;
+  function second input Curves table; input Integer column; input Real u; input Real v; input Real a; output Real der_y;
+    external "C" der_y = ModelicaStandardTables_CombiTable1D_getDer2Value(table, column, u, v, a);
+  end second;
+  function least input Curves table; output Real y;
+    external "C" y = ModelicaStandardTables_CombiTable1D_minimumAbscissa(table);
+  end least;
+  model M
+    parameter Curves one = Curves("NoName", "NoName", [0, 0; 1, 1; 2, 4], {2}, 1);
+    Real u = time; Real y[5];
+  equation
+    y = {value(one, 1, u), rate(one, 1, u, 1), second(one, 1, u, 1, 0), least(one), 0};
+  end M;
+end P;"""
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return Functions(TABLES)
+
+
+def make(tables, extrapolation=2, smoothness=1, data=(0, 0, 1, 1, 2, 4), columns=(2,), file="NoName", name="NoName"):
+    table = Arr((len(data) // 2, 2), list(map(float, data)))
+    return tables("P.Curves", name, file, table, stack(list(columns)), smoothness, extrapolation)[0]
+
+
+def test_tables_are_made_once_and_looked_up_in(tables):
+    assert make(tables) is make(tables)
+    one = make(tables)
+    found = tables("P.value", one, 1, U)[0]
+    assert [number(found, u=u) for u in (0.5, 1.5, 3.0)] == [0.5, 2.5, 7.0]
+    assert tables("P.value", one, 1, 1.5) == [2.5]
+    assert tables("P.least", one) == [0.0]
+
+
+def test_derivatives_of_tables(tables):
+    one = make(tables, smoothness=2, data=(0, 0, 1, 1, 2, 4, 3, 5, 4, 4))
+    y = tables("P.value", one, 1, U)[0]
+    first, second = ca.jacobian(y, U), ca.jacobian(ca.jacobian(y, U), U)
+    for u in (0.3, 1.7, 3.9, 5.0):
+        assert number(tables("P.rate", one, 1, U, 2.0)[0], u=u) == pytest.approx(2 * number(first, u=u))
+        expected = 4 * number(second, u=u) + 3 * number(first, u=u)
+        assert number(tables("P.second", one, 1, U, 2.0, 3.0)[0], u=u) == pytest.approx(expected)
+
+
+def test_no_extrapolation_is_a_claim(tables):
+    one = make(tables, extrapolation=4)
+    tables.context.claims.clear()
+    tables("P.value", one, 1, U)
+    ((condition, message),) = tables.context.claims
+    assert "leaves its range from 0 to 2" in "".join(map(str, message))
+    assert [number(condition, u=u) for u in (-1.0, 1.0, 3.0)] == [0, 1, 0]
+    with pytest.raises(ModelicaError, match="no extrapolation"):
+        tables("P.value", one, 1, 5.0)
+
+
+def test_tables_from_files(tables, tmp_path):
+    file = tmp_path / "t.txt"
+    file.write_text("#1\ndouble t(2,3)\n0 1 2\n1 3 5\n")
+    one = make(tables, file=str(file), name="t", columns=(3,))
+    assert tables("P.value", one, 1, 0.5) == [3.5]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"columns": (3,)}, "2 columns; number 3"), ({"data": (0, 0, 0, 1)}, "increase strictly"),
+        ({"data": ()}, "empty"), ({"name": "t"}, "usertab"), ({"file": "/nowhere.txt", "name": "t"}, "cannot be read"),
+        ({"smoothness": 9}, "9 is not a valid"),
+    ],
+)  # fmt: skip
+def test_faulty_tables(tables, given, reason):
+    with pytest.raises(ModelicaError, match=reason):
+        make(tables, **given)
+
+
+def functions(external, inputs, outputs, call):
+    """A Modelica function `P.f` with an external one behind it."""
+    return Functions(f"""package P function f {inputs} {outputs} external "C" {external}; end f;
+      model M Real u = time; Real z[1]; equation z[1] = {call}; end M; end P;""")
+
+
+def test_unknown_external_functions_are_named():
+    f = functions("y = somebodys_function(x)", "input Real x;", "output Real y;", "P.f(u)")
+    with pytest.raises(ModelicaError, match=r"function P\.f: the external function `somebodys_function` \(C\)"):
+        f("P.f", U)
+
+
+def test_texts():
+    text = """package P
+      function length input String s; output Integer n; external "C" n = ModelicaStrings_length(s); end length;
+      function part input String s; input Integer a; input Integer b; output String t;
+        external "C" t = ModelicaStrings_substring(s, a, b); end part;
+      function compared input String s; input String t; input Boolean c = true; output Integer n;
+        external "C" n = ModelicaStrings_compare(s, t, c); end compared;
+      function real input String s; input Integer i; output Integer next; output Real x;
+        external "C" ModelicaStrings_scanReal(s, i, false, next, x); end real;
+      function f input String s; output Real y; protected Integer n; Real x; algorithm
+        y := length(s) + length(part(s, 1, 2)) + compared(s, "b") + compared(s, "B", false);
+        (n, x) := real(s, 3); y := y + 100*n + 1000*x; end f;
+      model M parameter String s = "ab 12.5e1x"; Real u = time; Real z; equation z = P.f(s)*u; end M; end P;"""
+    f = Functions(text)
+    assert f("P.length", "abc") == [3]
+    assert f("P.part", "abcdef", 2, 4) == ["bcd"]
+    assert [f("P.compared", a, b)[0] for a, b in (("a", "b"), ("b", "b"), ("c", "b"), ("a", "A"))] == [1, 2, 3, 3]
+    assert f("P.compared", "a", "A", False) == [2]
+    assert f("P.real", "ab 12.5e1x", 3) == [10, 125.0]
+    assert f("P.real", "ab 12.5e1x", 1) == [1, 0.0]
+
+
+def test_agreement_with_interp(tables):
+    rng = np.random.default_rng(0)
+    x, y = np.cumsum(rng.uniform(0.1, 1, 30)), rng.normal(size=30)
+    one = make(tables, data=np.stack([x, y], axis=1).ravel())
+    found = ca.Function("f", [U], [tables("P.value", one, 1, U)[0]])
+    at = np.linspace(x[0], x[-1], 200)
+    assert np.array(found(at.reshape(1, -1))).ravel() == pytest.approx(np.interp(at, x, y), abs=1e-12)
