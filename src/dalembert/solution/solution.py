@@ -326,11 +326,13 @@ class Solution(StateView):
         ----------
         *names : str
             Variables and outputs (each entry of a vector is a curve); default: all positions. Or "position residual"
-            and the like (logarithmic, the largest of each level at the times `t`).
+            and the like (logarithmic, the largest of each level at the times `t`). Or one of the diagrams "residuals"
+            (of all levels), "step size", "order" (needs ``simulate(..., trace=True)``) and "energy".
         ax : matplotlib Axes, optional
             Where to draw; default: a new figure.
         against : str
-            "t" or the variable (or scalar output) on the horizontal axis.
+            "t" or the variable (or scalar output) on the horizontal axis: ``sol.plot("x_dot", against="x")`` is a phase
+            diagram.
 
         Returns
         -------
