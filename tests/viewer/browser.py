@@ -74,8 +74,17 @@ class Browser:
         text, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(text)
 
-    def open(self, path: Path, *, width: int = 1100, height: int = 700, mobile: bool = False, dark: bool = False):
-        """A page from a file, of this size."""
+    def open(
+        self,
+        path: Path,
+        *,
+        width: int = 1100,
+        height: int = 700,
+        mobile: bool = False,
+        dark: bool = False,
+        before: str = "",
+    ) -> Page:
+        """A page from a file, of this size; the script `before` runs before those of the page."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, target, session)
@@ -84,6 +93,10 @@ class Browser:
         page.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         page.ask("Emulation.setEmulatedMedia", features=scheme)
+        if mobile:
+            page.ask("Emulation.setTouchEmulationEnabled", enabled=True)
+        if before:
+            page.ask("Page.addScriptToEvaluateOnNewDocument", source=before)
         page.ask("Page.navigate", url=Path(path).resolve().as_uri())
         return page
 
@@ -118,7 +131,7 @@ class Page:
     def wait(self, expression: str, timeout: float = 20.0) -> None:
         """Until an expression is true."""
         end = time.monotonic() + timeout
-        while not self.run(expression):
+        while not self.run(f"!!({expression})"):
             if time.monotonic() > end:
                 raise TimeoutError(f"{expression} has not become true; complaints: {self.complaints()}")
             time.sleep(0.03)
@@ -141,7 +154,9 @@ class Page:
             elif method == "Runtime.consoleAPICalled" and given["type"] in ("error", "warning", "assert"):
                 found.append(" ".join(str(one.get("value", one.get("description"))) for one in given["args"]))
             elif method == "Log.entryAdded" and given["entry"]["level"] in ("error", "warning"):
-                found.append(given["entry"]["text"])
+                text = given["entry"]["text"]
+                if "GL Driver Message" not in text:  # remarks of the software renderer about itself
+                    found.append(text)
             elif method == "Network.requestWillBeSent" and not given["request"]["url"].startswith(("file:", "data:")):
                 found.append(f"asked for {given['request']['url']}")
         return found
@@ -166,6 +181,16 @@ class Page:
                 self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1], **held)
             x, y = to
         self.ask("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, buttons=0, **common)
+
+    def wheel(self, x: float, y: float, delta: float) -> None:
+        self.ask("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta)
+
+    def touch(self, *fingers: list[tuple[float, float]]) -> None:
+        """Fingers that move together, each along its list of points."""
+        for k, points in enumerate(zip(*fingers, strict=True)):
+            touches = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+            self.ask("Input.dispatchTouchEvent", type="touchMove" if k else "touchStart", touchPoints=touches)
+        self.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def key(self, key: str, modifiers: int = 0) -> None:
         codes = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, " ": 32}
