@@ -20,7 +20,7 @@ from dalembert.model.inputs import TracedInput
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.outputs import NO_OUTPUTS, Outputs, checked_outputs, role_of
 from dalembert.model.start import Start, checked_start
-from dalembert.model.theta import ThetaLayout
+from dalembert.model.theta import NamedValues, ThetaLayout
 from dalembert.model.travel import ARRIVED, Shared
 from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, select
 
@@ -367,7 +367,9 @@ class Model(Shared):
             return self
         variant = copy.copy(self)
         variant.graph = copy.copy(self.graph)
-        variant.graph.discrete = dict(zip(self.discrete_names, map(float, values), strict=True))
+        known = self.graph.discrete
+        names = self.discrete_names
+        variant.graph.discrete = known.other(values) if isinstance(known, NamedValues) else NamedValues(names, values)
         return variant
 
     @property

@@ -45,7 +45,8 @@ class Recorder:
         self.sampling, self.dense = task.sampling, task.dense_output or task.sampling.everywhere
         self.steps = 0
         self.occurrences: list[Occurrence] = []
-        self.event_names = [event.name for event in task.events[: task.own_events]]
+        own = len(task.events) if task.model.hybrid is not None else task.own_events
+        self.event_names = [event.name for event in task.events[:own]]
         self.contacts: Contacts | None = None
         self.bar, self.checkpoint = task.bar, task.checkpoint
         self.monitor: Monitor | None = None
@@ -160,7 +161,7 @@ class Recorder:
         self.segment = segment
         known = (*segment.model.names("lam"), *segment.model.names("mu")) if segment.active is not None else ()
         active = None if segment.active is None else tuple(sorted(segment.active & set(known)))
-        self._segments.append(SegmentInfo(t, active, segment.model.discrete))
+        self._segments.append(SegmentInfo(t, active, segment.model.graph.discrete))
 
     def occurred(self, t: float, x: np.ndarray, a: np.ndarray | None, number: int, direction: int) -> None:
         """A root of an event function."""

@@ -14,6 +14,7 @@ from dalembert.checks import shown
 from dalembert.errors import DalembertError, OptionError, SimulationError
 from dalembert.locks import prepared, renewed
 from dalembert.model import Model
+from dalembert.model.theta import values_of
 from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS, SETTLED
 from dalembert.solution.events import EventLog
 from dalembert.solution.impacts import ImpactLog
@@ -216,7 +217,8 @@ class Solution(StateView):
         if numbers is None:
             return {}
         names = self.segments[0].discrete
-        return {name: np.array([segment.discrete[name] for segment in self.segments])[numbers] for name in names}
+        columns = np.array([values_of(segment.discrete) for segment in self.segments]).T[:, numbers]
+        return dict(zip(names, columns, strict=True))
 
     # -- constraints -----------------------------------------------------------------------------------------------
 
