@@ -52,6 +52,8 @@ class Elimination:
         Row by unknown: the unknown is minus the sum of the row (its own coefficient was 1, and was taken out).
     rates : dict
         The row by unknown that says its derivative.
+    hints : dict
+        Rows by unknown that could have been solved for it, but were not.
     divisors : list
         Pairs of an expression of parameters that must not be zero, and the unknown for which a row was solved.
     """
@@ -61,11 +63,12 @@ class Elimination:
         self.wishes = wishes
         self.definitions: dict[str, Row] = {}
         self.rates: dict[str, Row] = {}
+        self.hints: dict[str, Row] = {}
         self.divisors: list[tuple[ca.SX, str]] = []
         self._taken: set[int] = set()  # rows that are definitions
         self.where: dict[Atom, dict[Row, None]] = defaultdict(dict)
         for row in self.rows:
-            self.note(row)
+            self.note(row, row.atoms())
 
     def run(self) -> None:
         again = True
@@ -78,8 +81,9 @@ class Elimination:
 
     # -- bookkeeping ---------------------------------------------------------------------------------------------
 
-    def note(self, row: Row) -> None:
-        for atom in row.atoms():
+    def note(self, row: Row, atoms: Iterable[Atom]) -> None:
+        """These atoms may occur in a row now."""
+        for atom in atoms:
             self.where[atom][row] = None
 
     def is_open(self, row: Row) -> bool:
@@ -103,13 +107,15 @@ class Elimination:
         del self.where[(VALUE, name)][row]
         self.definitions[name] = row
         self._taken.add(id(row))
+        inside = row.atoms()
         for other in list(self.where.pop((VALUE, name), ())):
             if (VALUE, name) in other.linear:
                 other.include(-other.linear.pop((VALUE, name)), row)
             if (VALUE, name) in other.others:
                 other.others.discard((VALUE, name))
-                other.others |= row.atoms()
-            self.note(other)
+                other.others |= inside
+            self.note(other, inside)
+        rates = {(RATE, one) for _, one in row.linear} | rates_of(row.others)
         for other in list(self.where.pop((RATE, name), ())):
             if other.defines == name:
                 other.defines = None
@@ -118,13 +124,14 @@ class Elimination:
                 other.include_rate(-other.linear.pop((RATE, name)), row)
             if (RATE, name) in other.others:
                 other.others.discard((RATE, name))
-                other.others |= {(RATE, one) for _, one in row.linear} | rates_of(row.others)
-            self.note(other)
+                other.others |= rates
+            self.note(other, rates)
 
     def spread_rate(self, name: str) -> bool:
         """Put what is known about a derivative into all rows but the one that says it."""
         row, changed = self.rates[name], False
         atom = (RATE, name)
+        inside = row.atoms() - {atom}
         for other in list(self.where[atom]):
             if other is row:
                 continue
@@ -140,9 +147,9 @@ class Elimination:
                 other.others |= row.others
             if atom in other.others:
                 other.others.discard(atom)
-                other.others |= row.atoms() - {atom}
+                other.others |= inside
             del self.where[atom][other]
-            self.note(other)
+            self.note(other, inside)
         return changed
 
     # -- steps ---------------------------------------------------------------------------------------------------
@@ -236,11 +243,11 @@ class Elimination:
             atoms = row.atoms()
             if any(kind == RATE for kind, _ in atoms):
                 continue
-            pivots = [
-                name
-                for name in self.pivots(row, divide)
-                if not self.differentiated(name) and (len(atoms) <= 2 or name not in self.wishes.watched)
-            ]
+            pivots = [name for name in self.pivots(row, divide) if not self.differentiated(name)]
+            if len(atoms) > 2:
+                for name in self.wishes.watched.intersection(pivots):
+                    self.hints.setdefault(name, row)
+                pivots = [name for name in pivots if name not in self.wishes.watched]
             name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)), default=None)
             if name is not None and self.fill(name, row) <= MOST_FILL:
                 self.define(name, row)

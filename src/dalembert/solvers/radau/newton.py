@@ -19,6 +19,8 @@ FIRST_CONTRACTION = 1e-2
 NOISE = 0.03
 #: failures that lie no more accepted steps apart than this have one reason, which the error estimate does not see
 PERSISTENT = 5
+#: where the first increment is that many times the tolerance, the prediction was of no use, and so may be its Jacobian
+FAR = 1e3
 #: increments of positions up to so many rounding units are nothing but rounding
 ROUNDING_UNITS = 100.0
 
@@ -158,6 +160,12 @@ def newton(la, ports, state, control):
     for update in range(updates + 1):
         outcome = iterate(la, ports, state, control, update < updates)
         bad = outcome == Outcome.DIVERGED or outcome == Outcome.SLOW
+        if outcome == FINE and state.jacobian_is_here == 0 and state.first_increment > FAR:
+            outcome = confirm(la, ports, state, control)
+            bad = outcome == Outcome.DIVERGED or outcome == Outcome.SLOW
+            if bad:
+                note_failure(state, tried)
+            return outcome
         if bad and update == updates:
             note_failure(state, tried)
         if update == updates or not bad:
@@ -167,6 +175,20 @@ def newton(la, ports, state, control):
         if new_jacobian(la, ports, state, t) != FINE or not new_factors(la, state):
             return Outcome.DIVERGED
     return Outcome.DIVERGED
+
+
+@device
+def confirm(la, ports, state, control):
+    """Iterate again with the Jacobian of where the iteration has come to. Returns what `iterate` returns.
+
+    A prediction far away, on the steep part of an exponential, has a Jacobian with which all increments are small:
+    the iteration would stop anywhere.
+    """
+    t = set_stage(state, 2)
+    if new_jacobian(la, ports, state, t) != FINE or not new_factors(la, state):
+        return Outcome.DIVERGED
+    outcome = iterate(la, ports, state, control, False)
+    return Outcome.DIVERGED if outcome == FINE and state.first_increment > FAR else outcome
 
 
 @device
@@ -190,6 +212,8 @@ def iterate(la, ports, state, control, may_update):
         size = apply_increments(state)
         if not np.isfinite(size):
             return Outcome.DIVERGED
+        if iteration == 1:
+            state.first_increment = size
         if iteration > 1 and iteration < limit:
             ratio = size / previous
             rate = ratio if iteration == 2 else np.sqrt(ratio * previous_ratio)

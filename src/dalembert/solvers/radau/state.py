@@ -33,6 +33,7 @@ STATE = layout(
     ],
     reals=[
         *shell.REALS, "time_unit", "h_accepted", "error_accepted", "rate", "contraction", "failed_t", "ceiling",
+        "first_increment",  # of the last iteration
     ],
     wholes=[
         *shell.WHOLES, "m", "n_nonzeros", "n_e", "n_kinematic", "n_motion",
