@@ -559,6 +559,8 @@ static void output(double t, const double *z, double h, double Z[3][NZ], double 
 
 static double band[NX1], largest[NX1];
 
+static double spacing(double a) { return nextafter(fabs(a), INFINITY) - fabs(a); }
+
 /* The bands of the relations; all that holds now (if that is known) does so inside of its band. */
 static int measure(double t, const double *z, const double *unit, int known)
 {
@@ -587,6 +589,22 @@ static double watched(double t, const double *z, int *count, int *changed)
     for (int i = 0; i < NX; i++)
         if (g[i] <= fmax(least, 0.0)) changed[(*count)++] = i;
     return least;
+}
+
+/* The numbers of the relations that get to zero at the end of a step, and would go on. Returns how many. */
+static int arriving(double t, const double *z, double h, double Z[3][NZ], int *numbers)
+{
+    static double g[NX1], before[NX1], point[NZ];
+    int count = 0;
+    lagrange(1.0 - 1e-3, Z, point);
+    for (int j = 0; j < NZ; j++) point[j] += z[j] - Z[2][j];
+    relations(t, z, g);
+    relations(t - 1e-3 * h, point, before);
+    for (int i = 0; i < NX; i++) {
+        const double towards = (d[BITS[i]] != 0.0 ? before[i] - g[i] : g[i] - before[i]) / (1e-3 * h);
+        if (towards > 0.0 && fabs(g[i]) <= 1024.0 * spacing(t) * towards) numbers[count++] = i;
+    }
+    return count;
 }
 
 /* Whether a relation has changed at a place in a step. */
@@ -620,8 +638,6 @@ static double first_crossing(double t, const double *z, double h, double Z[3][NZ
     }
     return high;
 }
-
-static double spacing(double a) { return nextafter(fabs(a), INFINITY) - fabs(a); }
 
 /* Discrete variables with truth values that suit the unknowns. */
 static int truth(double t, const double *z, int start, double *new)
@@ -896,6 +912,9 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
         if (!linear || h_new < h || h_new > 1.2 * h) h = h_new;
     }
     *now = t_end;
+    /* @@if events */
+    *count = arriving(t_end, z, h_old, Z_old, which);
+    /* @@end */
     return 1;
 }
 

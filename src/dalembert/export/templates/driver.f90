@@ -671,6 +671,17 @@ contains
     value = merge(g, -g, d(bits) /= 0.0_dp) + band
   end function
 
+  function arriving(t, z, step, stage) result(which)
+    ! the relations that get to zero at the end of a step, and would go on
+    real(dp), intent(in) :: t, z(nz), step, stage(nz, 3)
+    real(dp) :: g(nx), before(nx), towards(nx)
+    logical :: which(nx)
+    call relations(t, z, g)
+    call relations(t - 1.0e-3_dp * step, z - stage(:, 3) + lagrange(1.0_dp - 1.0e-3_dp, stage), before)
+    towards = merge(before - g, g - before, d(bits) /= 0.0_dp) / (1.0e-3_dp * step)
+    which = towards > 0.0_dp .and. abs(g) <= 1024.0_dp * spacing(abs(t)) * towards
+  end function
+
   logical function changed_at(t, z, step, stage, place)
     ! whether a relation has changed at a place in a step
     real(dp), intent(in) :: t, z(nz), step, stage(nz, 3), place
@@ -1041,6 +1052,9 @@ contains
       if (.not. linear .or. step_new < step .or. step_new > 1.2_dp * step) step = step_new
     end do
     now = t_end
+    ! @@if events
+    which = arriving(t_end, z, step_old, old)
+    ! @@end
   end function
 
   logical function run(z, t_end, rtol, atol, intervals)
