@@ -20,6 +20,7 @@ from dalembert.export.events import Events
 from dalembert.model import Model
 from dalembert.regularize import consistent_initial_values
 from dalembert.regularize.structure import aliases
+from dalembert.regularize.structure.forms import picked
 from dalembert.regularize.structure.hidden import regularized
 from dalembert.regularize.structure.system import with_all_constraints
 
@@ -141,7 +142,7 @@ def _results(model: Model, own: Model, reduction: Any, form: _Form, hybrid: bool
     names = [*model.names("x"), *form.y_names]
     if hybrid:
         places = visible_discrete(model)
-        expressions.append(model.graph.discrete_symbols[places] if places else ca.SX(0, 1))
+        expressions.append(picked(model.graph.discrete_symbols, places))
         names += [model.discrete_names[place] for place in places]
     for name in own.outputs:
         column = ca.densify(ca.vec(own.outputs.expression(name)))
@@ -188,14 +189,14 @@ class Start:
             beginning.conditions, ca.vertcat(model.graph.symbol["x"], model.graph.dx), ca.vertcat(x, dx)
         )
         resting = np.setdiff1d(np.arange(own.graph.dx.numel()), moving)
-        if len(resting) and ca.depends_on(conditions, own.graph.dx[resting.tolist()]):
+        if len(resting) and ca.depends_on(conditions, picked(own.graph.dx, resting)):
             raise ModelError(
                 f"model '{model.name}' cannot be translated: initial equations contain derivatives of unknowns whose "
                 "derivatives no other equation contains"
             )
-        conditions = ca.substitute(ca.vertcat(*rows, conditions), own.graph.dx[moving.tolist()], w)
+        conditions = ca.substitute(ca.vertcat(*rows, conditions), picked(own.graph.dx, moving), w)
         titles = (*(f"fixed start value of {names[j]}" for j in fixed), *beginning.condition_names)
-        return cls(beginning.guesses[kept.tolist()], ca.densify(conditions), titles, model, kept, form)
+        return cls(picked(beginning.guesses, kept), ca.densify(conditions), titles, model, kept, form)
 
     def values(self, found: Any) -> ca.SX:
         """Values that were found, written by parameters where the model says how."""
@@ -260,8 +261,8 @@ class _Form:
         names = system.equations
         return cls(
             system.leading[rows, :],
-            still[rows] if rows else ca.SX(0, 1),
-            still[others] if others else ca.SX(0, 1),
+            picked(still, rows),
+            picked(still, others),
             ca.SX(0, 1),
             (),
             np.zeros((0, 2), int),
