@@ -883,7 +883,8 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
         for (int j = 0; j < NZ; j++) Z[2][j] = z_new[j] - z[j];
         /* @@if events */
         const double place = first_crossing(t, z, h, Z);
-        if (place > 1e-4 && place < 1.0 - 1e-9 && tries < 8) {
+        const double farther = 1e-10 * fmax(fabs(t), fabs(t_end));
+        if (place > 1e-4 && place < 1.0 - 1e-9 && tries < 8 && place * h > farther) {
             h *= place; /* the same step again, up to the event */
             tries++;
             rejected = 1;

@@ -1021,7 +1021,8 @@ contains
       stage(:, 3) = z_new - z
       ! @@if events
       place = first_crossing(t, z, step, stage)
-      if (place > 1.0e-4_dp .and. place < 1.0_dp - 1.0e-9_dp .and. tries < 8) then
+      if (place > 1.0e-4_dp .and. place < 1.0_dp - 1.0e-9_dp .and. tries < 8 .and. &
+        place * step > 1.0e-10_dp * max(abs(t), abs(t_end))) then
         step = step * place                       ! the same step again, up to the event
         tries = tries + 1
         rejected = .true.
