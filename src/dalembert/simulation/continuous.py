@@ -170,6 +170,13 @@ class Continuous:
         self._y = np.zeros(self._equations.n_y)
         self._x_dot = np.zeros(len(own.names("x")))
 
+    def memory(self) -> list[np.ndarray]:
+        """From where the next search begins, for a checkpoint."""
+        return [self._y.copy(), self._x_dot.copy()]
+
+    def recall(self, memory: list[np.ndarray]) -> None:
+        self._y, self._x_dot = memory
+
     def solve(self, t: float, point: Point, differs: Callable[[np.ndarray, np.ndarray], bool]) -> Point:
         """The point with unknowns that suit its discrete values; itself if nothing that they depend on has changed."""
         if not point.held and point.found_for is not None and not differs(point.discrete, point.found_for):

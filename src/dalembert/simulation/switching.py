@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,10 @@ AT_ONCE = 1e-9
 #: so many changes, each pause shorter than this part of the one before and at last than that of the interval, and then
 #: none for this many pauses: they have accumulated
 FASTER, STEADY, SHORT, LONG = 10, 0.97, 1e-3, 20
+
+
+#: arrays of `Switching` that change during a run
+ARRAYS = ("bits", "bands", "_largest", "_changed", "_clocks")
 
 
 class Switching:
@@ -109,6 +114,27 @@ class Switching:
         from dalembert.regularize.start_values import given_values
 
         return given_values(self.model, {"x0": given})[0]["x"]
+
+    # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, Any]:
+        """All that changes during a run."""
+        return {
+            **{name: getattr(self, name).copy() for name in ARRAYS},
+            "ended": self.ended,
+            "next": self._next,
+            "recent": [list(recent) for recent in self._recent],
+            "warned": sorted(self._warned),
+            "continuous": self._continuous.memory(),
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Be as one was when `memory` was asked."""
+        for name in ARRAYS:
+            setattr(self, name, memory[name])
+        self.ended, self._next, self._warned = memory["ended"], memory["next"], set(memory["warned"])
+        self._recent = [deque(recent, maxlen=REMEMBERED) for recent in memory["recent"]]
+        self._continuous.recall(memory["continuous"])
 
     # -- the protocol of a responder -------------------------------------------------------------------------------
 
@@ -336,6 +362,13 @@ class WithSwitching:
     def watch(self) -> tuple[slice, np.ndarray, np.ndarray]:
         bits, bands = self.switching.bits, self.switching.bands
         return slice(self._own, self._own + len(bits)), np.where(bits != 0, 1.0, -1.0), bands
+
+    def memory(self) -> dict[str, Any]:
+        return {"actions": self.actions.memory(), "switching": self.switching.memory()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        self.actions.recall(memory["actions"])
+        self.switching.recall(memory["switching"])
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         after = self.actions.respond(state, [number for number in which if number < self._own])
