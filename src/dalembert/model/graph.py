@@ -23,7 +23,7 @@ from dalembert.model.expression import scalar, vector
 from dalembert.model.functions import ModelFunction
 from dalembert.model.namespace import Namespace
 from dalembert.model.native_blocks import NativeBlock, native_block
-from dalembert.model.theta import ThetaLayout
+from dalembert.model.theta import ThetaLayout, values_of
 from dalembert.model.travel import ARRIVED, Shared, carried, pack_expressions, unpack_expressions
 from dalembert.model.vocabulary import VOCABULARY, Role
 
@@ -213,7 +213,7 @@ class Graph(Shared):
     @property
     def discrete_values(self) -> np.ndarray:
         """Start values of the discrete variables as one vector."""
-        return np.array(list(self.discrete.values()), float)
+        return values_of(self.discrete)
 
     # -- namespaces ------------------------------------------------------------------------------------------------
 

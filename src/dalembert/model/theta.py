@@ -8,7 +8,9 @@ at events only, inputs move with time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -106,3 +108,44 @@ class ThetaLayout:
         if inputs is not None:
             theta[self.inputs] = np.reshape(inputs, (self.n_moving, count))
         return theta
+
+
+class NamedValues(Mapping[str, float]):
+    """Numbers by name, in one array that nobody changes: discrete variables change thousands of times in a run.
+
+    >>> gears = NamedValues(("gear", "pressed"), np.array([3.0, 0.0]))
+    >>> dict(gears), gears["gear"]
+    ({'gear': 3.0, 'pressed': 0.0}, 3.0)
+    """
+
+    __slots__ = ("_names", "_places", "array")
+
+    def __init__(self, names: Sequence[str], array: np.ndarray, places: Mapping[str, int] | None = None):
+        self.array = np.array(array, float)
+        self.array.flags.writeable = False
+        self._names = names
+        self._places = {name: i for i, name in enumerate(names)} if places is None else places
+
+    def other(self, array: np.ndarray) -> NamedValues:
+        """Other values under the same names."""
+        return NamedValues(self._names, array, self._places)
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.array[self._places[name]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NamedValues, (self._names, self.array)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def values_of(named: Mapping[str, float]) -> np.ndarray:
+    """The values of a mapping in its order, as an array of the caller's own."""
+    return named.array.copy() if isinstance(named, NamedValues) else np.array(list(named.values()), float)

@@ -10,6 +10,7 @@ from dalembert.modelica.components import Instance, Variable
 from dalembert.modelica.connections import Connections
 from dalembert.modelica.evaluate import Evaluator
 from dalembert.modelica.flat import FlatAlgorithm, FlatAssert, FlatEquation, FlatModel, FlatWhen, Origin
+from dalembert.modelica.overconstrained import asks
 from dalembert.modelica.scopes import Part, Scope, World
 from dalembert.modelica.statements import Statements, evaluator_call
 from dalembert.modelica.values import (
@@ -36,6 +37,8 @@ class Behaviour(Statements):
         self.evaluator = Evaluator(world)
         self.connections = Connections(self.evaluator)
         self.variables: list[Variable] = []
+        self.waiting: list[tuple[tree.Statement, Scope, Instance, bool]] = []  # what asks about all connections
+        self.all_connected = False
 
     def sections(self, part: Part, instance: Instance) -> None:
         if part.definition.node.sections and instance.kind in ("record", "connector", "expandable connector"):
@@ -48,9 +51,20 @@ class Behaviour(Statements):
                 continue
             found: list[Flat] = []
             for node in section.items:
+                if asks(node) and not self.all_connected:
+                    self.waiting.append((node, scope, instance, section.initial))
+                    continue
                 found += self.equation(node, scope, instance)
             for one in found:
                 self.put(one, section.initial)
+
+    def answer_questions(self) -> None:
+        """Equations that depend on all connections, once these are known."""
+        self.all_connected = True
+        self.flat.equations += self.connections.graph.solve()
+        for node, scope, instance, initial in self.waiting:
+            for one in self.equation(node, scope, instance):
+                self.put(one, initial)
 
     def put(self, one: Flat, initial: bool) -> None:
         flat = self.flat
@@ -172,8 +186,9 @@ class Behaviour(Statements):
             return [tree.CallStatement(AT, evaluator_call(name, [evaluator.value(arg, scope) for arg in call.args]))]
         if name == "reinit":
             evaluator.fail("`reinit` can only stand in a when-clause", node, scope)
-        if call.function.names[0] == "Connections":
-            evaluator.called_class(call.function, scope)
+        if call.function.names[0] == "Connections" and scope.part.world.top("Connections") is None:
+            self.connections.graph.state(call, scope)
+            return []
         klass = evaluator.called_class(call.function, scope)
         if klass is None:
             evaluator.builtin(name, call, scope)
@@ -233,6 +248,8 @@ class Behaviour(Statements):
                     "the branches of this if-equation have different numbers of equations, or connections, and its "
                     "condition is not known before the simulation", condition.at, str(reason).split("\n")[0],
                 ) from None  # fmt: skip
+            if not isinstance(value, bool):
+                evaluator.fail("a condition has to be true or false", condition, scope)
             if value:
                 return [one for item in body for one in self.equation(item, scope, instance)]
         return [one for item in node.otherwise or () for one in self.equation(item, scope, instance)]

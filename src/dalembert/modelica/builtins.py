@@ -49,7 +49,6 @@ _CLOCKED = (
 _MACHINES = ["transition", "initialState", "activeState", "ticksInState", "timeInState"]
 UNSUPPORTED = {
     "spatialDistribution": "spatialDistribution() is",
-    "cardinality": "cardinality() is",
     "inStream": "stream connectors are",
     "actualStream": "stream connectors are",
     **dict.fromkeys(_CLOCKED, "clocked equations are"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, operators, tree
 from dalembert.modelica.components import Instance
 from dalembert.modelica.functions import Function
 from dalembert.modelica.library import EXTERNAL
+from dalembert.modelica.overloading import has_record
 from dalembert.modelica.scopes import Entry, Klass, Scope
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import (
@@ -24,6 +25,9 @@ from dalembert.modelica.values import (
     stack,
 )
 
+if TYPE_CHECKING:
+    from dalembert.modelica.overconstrained import Graph
+
 _REDUCTIONS = ("sum", "product", "min", "max", "array")
 _SIZES_FROM = {"zeros": 0, "ones": 0, "identity": 0, "fill": 1, "linspace": 2}  # arguments that are sizes
 _MAPPED = ("der", "pre", "edge", "change", "noEvent")
@@ -36,6 +40,7 @@ class Calls:
         self.functions: dict[str, Function] = {}  # those that are left in equations
         self._made: dict[int, Function] = {}
         self._names: dict[str, dict[int, str]] = {}
+        self.graph: Graph  # of overconstrained connectors
         self.externals: dict[str, Klass] = {}  # classes of external objects
 
     def call(self, node: tree.Call, scope: Scope) -> Any:
@@ -53,8 +58,6 @@ class Calls:
         return self.call_class(found, node, scope)
 
     def called_class(self, ref: tree.Ref, scope: Scope) -> Klass | None:
-        if ref.names[0] == "Connections" and self.world.top("Connections") is None:
-            self.fail(f"overconstrained connectors (`{'.'.join(ref.names)}`) are not supported", ref, scope)
         first = self.world.top(ref.names[0]) if ref.rooted else scope.part.lookup(ref.names[0])
         if first is None:
             return None
@@ -81,6 +84,8 @@ class Calls:
     # -- builtin ---------------------------------------------------------------------------------------------------
 
     def builtin(self, name: str, node: tree.Call, scope: Scope) -> Any:
+        if name in ("Connections.isRoot", "Connections.rooted", "rooted", "cardinality"):
+            return self.graph.answer(node, scope)
         if name in builtins.UNSUPPORTED:
             self.fail(f"{builtins.UNSUPPORTED[name]} not supported (`{name}`)", node, scope)
         if name == "sample" and len(node.args) + len(node.named) == 1:
@@ -108,6 +113,8 @@ class Calls:
                 return builtins.extreme(name, args)
             except TypeError:
                 self.fail(f"`{name}` cannot compare these", node, scope)
+        if name in ("sum", "product") and args and has_record(args[0]) and isinstance(args[0], Arr):
+            return self.added(args[0].items, node, scope)
         if name in builtins.ARRAY:
             first = _SIZES_FROM.get(name)
             if first is not None and not all(map(is_known, args[first:])):
@@ -199,6 +206,8 @@ class Calls:
         if name == "array":
             return self.comprehension(node.args[0], node.iterators, scope)
         values = [self.value(node.args[0], turn) for turn in self.turns(node.iterators, node.args, scope)]
+        if name == "sum" and values and has_record(values[0]):
+            return self.added(values, node, scope)
         if name == "sum":
             return operators.total(values)
         if name == "product":
@@ -230,10 +239,14 @@ class Calls:
             return EnumValue(enum, value)
         if klass.scope().builtin == EXTERNAL:
             return self.external_object(klass, node, scope)
+        if klass.scope().kind == "operator record" or kind == "operator record":
+            if self.operators_of(klass, "constructor"):
+                args = [self.value(arg, scope) for arg in node.args]
+                named = {one.name: self.value(one.value, scope) for one in node.named}
+                return self.constructed(klass, args, named, node, scope)
+            return self.construct(klass, node, scope)
         if kind == "record" or klass.scope().kind == "record":
             return self.construct(klass, node, scope)
-        if kind in ("operator record", "operator"):
-            self.fail(f"operator records ({klass.name}) are not supported", node, scope)
         if kind not in ("function", "operator function"):
             self.fail(f"`{klass.name}` is a {kind} and cannot be called", node, scope)
         args = [self.value(arg, scope) for arg in node.args]

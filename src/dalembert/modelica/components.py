@@ -10,6 +10,7 @@ from typing import Any
 from dalembert.modelica import tree
 from dalembert.modelica.library import EXTERNAL
 from dalembert.modelica.modifiers import Closure, Mods, element_of, make_mods, merge_all
+from dalembert.modelica.restrictions import check_class, check_prefixes
 from dalembert.modelica.scopes import Entry, Klass, Part, World, base_of_extended, enum_type
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import EnumType
@@ -27,7 +28,8 @@ _BASES = {
     "package": {"package"},
     "function": {"function", "operator function"},
     "record": {"record"},
-    "connector": {"connector", "record", "type"},
+    "operator record": {"record", "operator record"},
+    "connector": {"connector", "record", "operator record", "type"},
     "block": {"block", "record"},
     "model": {"model", "block", "record"},
 }
@@ -187,6 +189,9 @@ class Instance:
         return found.klass() if isinstance(found, Entry) else found
 
     def _long(self, part: Part, node: tree.ClassDef, mods: Mods, depth: int) -> None:
+        if id(node) not in self.world.checked:
+            self.world.checked[id(node)] = node
+            check_class(node, part.source)
         if "extends" in node.prefixes and part.parent is not None:
             entry = base_of_extended(part, part.parent, node.name)
             base = entry.klass()
@@ -290,6 +295,7 @@ class Instance:
         if self.depth > DEEPEST:
             part.source.fail(f"`{path}` is nested too deeply: does {self.klass.name} contain itself?", node.at)
         instance = Instance(klass.modified(mods), path, self, self.world, prefixes, self.is_component).build()
+        check_prefixes(entry, instance, prefixes, instance.words)
         prefixes = instance.prefixes = prefixes | frozenset(instance.words)
         dims = [(node.dims or first.dims, own_part if node.dims else part), *reversed(instance.dims)]
         dims = [(sizes, where) for sizes, where in dims if sizes]
@@ -351,7 +357,8 @@ class Instance:
         if entry.name not in self.world.added:
             klass = entry.part.find_class(entry.node.type)
             instance = Instance(klass, entry.name, self.world.model, self.world, is_component=True).build()
-            taken = self.world.model is None or entry.name in self.world.model.entries
+            model = self.world.model
+            taken = model is None or model.entries.get(entry.name, entry) is not entry
             if taken or instance.builtin is not None or "partial" in klass.definition.node.prefixes:
                 entry.part.source.fail(
                     f"`outer {entry.name}` in {self.name or self.klass.name} has no `inner {entry.name}` around it",

@@ -13,6 +13,7 @@ from dalembert.modelica.components import Absent, Instance, InstanceArray, Varia
 from dalembert.modelica.expandable import EXPANDABLE, Missing, Waiting, expand
 from dalembert.modelica.flat import FlatEquation, Origin
 from dalembert.modelica.operators import negated, total
+from dalembert.modelica.overconstrained import CONSTRAINT, Edge, Graph
 from dalembert.modelica.scopes import Entry, Scope
 from dalembert.modelica.values import AT, Arr
 
@@ -37,7 +38,10 @@ class Connections:
         self.parent: dict[tuple[str, int], tuple[str, int]] = {}
         self.is_flow: dict[str, bool] = {}
         self.origin: dict[tuple[str, int], Origin] = {}
+        self.sources: dict[tuple[str, int], Origin] = {}  # what gives signals: outputs seen from outside, own inputs
         self.flows: dict[str, Origin] = {}  # all flow variables of connectors
+        self.graph = Graph(self)
+        evaluator.graph = self.graph
         self.buses: list[Instance] = []  # all expandable connectors
         self.dropped: set[tuple[str, int]] = set()  # what is in them and does not exist
         self.waiting: list[Waiting] = []  # connections that touch one of these
@@ -70,6 +74,8 @@ class Connections:
             return
         if left is None or right is None:  # conditional and absent
             return
+        self.graph.note(left)
+        self.graph.note(right)
         self.pair(left, left_face, right, right_face, node, scope, origin)
 
     def locate(self, ref: tree.Ref, scope: Scope) -> tuple[Any, int]:
@@ -141,10 +147,18 @@ class Connections:
         if isinstance(a, _Element) or isinstance(b, _Element):
             fail("a connector and a variable cannot be connected", node, scope)
         for one in (a, b):
-            if "equalityConstraint" in one.entries:
-                fail(f"overconstrained connectors (`{one.name}`) are not supported", node, scope)
             if one.kind not in ("connector", EXPANDABLE, "record", "operator record"):
                 fail(f"`{one.name}` is a {one.kind}; only connectors can be connected", node, scope)
+        if CONSTRAINT in a.entries and CONSTRAINT in b.entries:
+            self.graph.edges.append(Edge(a, a_face, b, b_face, node, scope, origin))
+            return
+        self.fields(a, a_face, b, b_face, node, scope, origin)
+
+    def fields(
+        self, a: Instance, a_face: int, b: Instance, b_face: int, node: Any, scope: Scope, origin: Origin
+    ) -> None:
+        """Connect what is in two connectors or records."""
+        fail = self.evaluator.fail
         names, others = a.component_names(), b.component_names()
         if EXPANDABLE in (a.kind, b.kind):
             names = others = [name for name in names if b.member(name) is not None]
@@ -169,8 +183,11 @@ class Connections:
             return  # they have to be equal, and give no equations
         if a.variable.type != b.variable.type and not hasattr(a.variable.type, "name"):
             self.evaluator.fail(f"`{a.name}` and `{b.name}` are connected and of different types", node, scope)
-        for one in (a, b):
+        for one, face in ((a, a_face), (b, b_face)):
             self.is_flow[one.name] = "flow" in words
+            gives = ("output" if face == INSIDE else "input") in one.variable.prefixes and "flow" not in words
+            if gives and not (face == OUTSIDE and is_protected(one.variable)):
+                self.sources[one.name, face] = origin
         self.join((a.name, a_face), (b.name, b_face), origin)
 
     # -- expandable connectors -----------------------------------------------------------------------------------
@@ -207,6 +224,10 @@ class Connections:
         found = []
         for members in sets.values():
             origin = self.origin[members[0]]
+            if len(sources := [key for key in members if key in self.sources]) > 1:
+                place = self.sources[sources[-1]]
+                names = " and ".join(f"`{name}`" for name, _ in sources)
+                place.source.fail(f"{names} are connected, and both give a signal", place.at)
             if self.is_flow[members[0][0]]:
                 found.append(FlatEquation(_sum(members), tree.Literal(AT, 0.0), origin))
             else:
@@ -235,3 +256,15 @@ def is_connector(entry: Entry, component: Any) -> bool:
     if entry.mod is not None and isinstance(entry.mod.redeclared, tree.Component):
         node, part = entry.mod.redeclared, entry.mod.part
     return part.find_class(node.type).kind.endswith("connector")
+
+
+def is_protected(variable: Variable) -> bool:
+    """Whether a variable, or the connector that it is in, is hidden from outside."""
+    entry, owner = variable.entry, variable.owner
+    while True:
+        if "protected" in entry.node.prefixes:
+            return True
+        if not owner.kind.endswith("connector") or owner.enclosing is None:
+            return False
+        entry = owner.enclosing.entries.get(owner.name.rsplit(".", 1)[-1].split("[")[0], entry)
+        owner = owner.enclosing

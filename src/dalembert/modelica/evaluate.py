@@ -12,7 +12,9 @@ from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, operators, tree
 from dalembert.modelica.calls import Calls
 from dalembert.modelica.components import Variable
+from dalembert.modelica.flat import names_in
 from dalembert.modelica.modifiers import Closure
+from dalembert.modelica.overloading import Overloading, has_record
 from dalembert.modelica.references import References
 from dalembert.modelica.scopes import Entry, Part, Scope, World
 from dalembert.modelica.values import AT, Arr, EnumType, EnumValue, RecordValue, as_tree, is_known, stack
@@ -20,7 +22,7 @@ from dalembert.modelica.values import AT, Arr, EnumType, EnumValue, RecordValue,
 MOST_TURNS = 1_000_000
 
 
-class Evaluator(References, Calls):
+class Evaluator(References, Calls, Overloading):
     """Values of expressions of one world."""
 
     def __init__(self, world: World):
@@ -31,7 +33,7 @@ class Evaluator(References, Calls):
         self.rules: dict[type, Callable[[Any, Scope], Any]] = {
             tree.Literal: lambda node, scope: node.value,
             tree.Ref: self.reference,
-            tree.Unary: lambda node, scope: operators.unary(node.op, self.value(node.operand, scope)),
+            tree.Unary: self.unary,
             tree.Binary: self.binary,
             tree.IfExpression: self.choice,
             tree.Range: self.range,
@@ -115,11 +117,21 @@ class Evaluator(References, Calls):
                 self.fail(f"`{variable.name}` has no value", node, scope, "Give it one in a modifier")
             variable._lock = True
             try:
-                value = self.closure(closure, const=True)
+                value = self.constant(variable, closure) if variable.is_constant else self.closure(closure, const=True)
             finally:
                 variable._lock = False
             variable.known = self.fitting(value, variable.type, variable.dims, variable.name, closure)
         return variable.known
+
+    def constant(self, variable: Variable, closure: Closure) -> Any:
+        """The value of a constant, which may not depend on parameters."""
+        value = self.closure(closure)
+        if is_known(value):
+            return value
+        if variable.owner.is_component and any(True for _ in names_in(as_tree(value))):
+            self.fail(f"the constant `{variable.name}` depends on parameters or variables", closure.expression,
+                      Scope(closure.part), "Make it a parameter")  # fmt: skip
+        return self.closure(closure, const=True)
 
     def fitting(self, value: Any, type_: Any, dims: tuple[int, ...], name: str, closure: Closure) -> Any:
         """A value that was checked against a declared type and sizes."""
@@ -201,8 +213,18 @@ class Evaluator(References, Calls):
         for one in reversed(spine):
             if (one.op == "or" and value is True) or (one.op == "and" and value is False):
                 continue  # the rest may make no sense then
-            value = operators.binary(one.op, value, self.value(one.right, scope))
+            other = self.value(one.right, scope)
+            if has_record(value) or has_record(other):
+                value = self.overloaded(one.op, [value, other], one, scope)
+            else:
+                value = operators.binary(one.op, value, other)
         return value
+
+    def unary(self, node: tree.Unary, scope: Scope) -> Any:
+        value = self.value(node.operand, scope)
+        if not has_record(value):
+            return operators.unary(node.op, value)
+        return value if node.op in ("+", ".+") else self.overloaded(node.op, [value], node, scope)
 
     def choice(self, node: tree.IfExpression, scope: Scope) -> Any:
         open_: list[tuple[Any, tree.Expression]] = []

@@ -202,7 +202,7 @@ class _Writer:
                     name = function.external.function or name.rsplit(".", 1)[-1]
                 else:
                     name = self.evaluator.registered(function)
-            elif place.kind == "record":
+            elif place.kind in ("record", "operator record"):
                 for entry in (place.entries[one] for one in place.component_names()):
                     self.formal(entry, frozenset())
                 self.flat.records.setdefault(name, FlatRecord(name, [

@@ -85,6 +85,7 @@ def flatten_class(library: Library, name: str) -> FlatModel:
     """
     from dalembert.modelica.balance import check_balance, check_parameters
     from dalembert.modelica.flat_functions import collect_functions
+    from dalembert.modelica.types import check_types
 
     definition = library.find(name)
     if definition.node.kind in (
@@ -108,6 +109,7 @@ def flatten_class(library: Library, name: str) -> FlatModel:
             flat = flattener.run()
             collect_functions(flat, flattener.evaluator)
             check_parameters(flat)
+            check_types(flat)
             check_balance(flat, definition)
     except RecursionError:
         definition.fail(f"`{name}` is nested too deeply", definition.node.at, "Divide its expressions into parts")
@@ -137,6 +139,7 @@ class Flattener(Behaviour):
                 self.flat.notes.append(f"`inner {self.world.added[name].klass.name} {name}` was added to the model")
                 self.instance(self.world.added[name])
         self.connections.expand()
+        self.answer_questions()
         self.buses()
         self.flat.equations += self.connections.equations()
         for variable in self.variables:
@@ -217,9 +220,6 @@ class Flattener(Behaviour):
             )
         if instance.kind in ("package", "function"):
             entry.part.source.fail(f"`{instance.name}` is declared with a {instance.kind} as its type", entry.node.at)
-        if definition.node.kind == "operator record":
-            entry.part.source.fail(f"operator records (`{instance.name}` of {definition.name}) are not supported",
-                                   entry.node.at)  # fmt: skip
         if instance.kind == EXPANDABLE:
             self.connections.buses.append(instance)
             for name in instance.component_names():
@@ -298,7 +298,8 @@ class Flattener(Behaviour):
         value = variable.known
         if value is None and variable.binding is not None:
             closure = variable.binding
-            value = self.evaluator.closure(closure, const=variable.is_constant)
+            evaluator = self.evaluator
+            value = evaluator.constant(variable, closure) if variable.is_constant else evaluator.closure(closure)
             value = self.evaluator.fitting(value, variable.type, variable.dims, variable.name, closure)
         elif variable.known is not None and not variable.is_constant and variable.binding is not None:
             symbolic = self.evaluator.closure(variable.binding)

@@ -11,7 +11,7 @@ from dalembert.modelica.modifiers import Closure
 from dalembert.modelica.running import Running
 from dalembert.modelica.scopes import Entry, Klass, Part, Scope
 from dalembert.modelica.source import nearest
-from dalembert.modelica.values import AT, Arr, RecordValue, as_tree, is_known, products, shape_of
+from dalembert.modelica.values import AT, Arr, FunctionValue, RecordValue, as_tree, is_known, products, shape_of
 
 if TYPE_CHECKING:
     from dalembert.modelica.evaluate import Evaluator
@@ -148,6 +148,8 @@ class Function(Running):
                 return list(self.run(given, node, scope).values())
             except ModelicaError:  # it calls what only the simulation has: what is wrong comes to light there
                 return self.open_call(given, node, scope)
+        if self.sections and any(isinstance(value, FunctionValue) for value in given.values()):
+            return list(self.run(given, node, scope, scope.const).values())  # on trees
         if (body := self.inlined()) is not None:
             part, expression = body
             local = given | {name: self.empty(entry, given) for name, entry in self.outputs.items()}

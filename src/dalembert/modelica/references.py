@@ -9,7 +9,7 @@ from dalembert.modelica import tree
 from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
 from dalembert.modelica.scopes import Entry, Klass, Scope
 from dalembert.modelica.source import nearest
-from dalembert.modelica.values import AT, Arr, EnumType, EnumValue, FunctionValue, RecordValue, is_known, stack
+from dalembert.modelica.values import AT, NUMBER, Arr, EnumType, EnumValue, FunctionValue, RecordValue, is_known, stack
 
 
 class References:
@@ -156,7 +156,7 @@ class References:
                 cases = [self.subscripted(case, rest, scope, node) if rest else case for case in cases]
                 found = cases[-1]
                 for j in range(n - 1, 0, -1):
-                    condition = tree.Binary(AT, "==", pick, tree.Literal(AT, j))
+                    condition = tree.Binary(AT, "==", pick, tree.Literal(NUMBER, j))
                     found = self.either(condition, cases[j - 1], found, node, scope)
                 return found
             picks.append(pick)

@@ -37,8 +37,8 @@ class Running:
         self.budget = 0  # statements that are left
         self.depth = 0  # calls of itself
 
-    def run(self, given: dict[str, Any], node: tree.Call, scope: Scope) -> dict[str, Any]:
-        """Carry out the statements on known values."""
+    def run(self, given: dict[str, Any], node: tree.Call, scope: Scope, const: bool = True) -> dict[str, Any]:
+        """Carry out the statements on known values; on trees if `const` is False, if no choice depends on them."""
         self.depth += 1
         if self.depth > DEEPEST_CALLS:
             self.depth = 0
@@ -50,13 +50,13 @@ class Running:
             for name, entry in (*self.outputs.items(), *self.others.items()):
                 closure = self.default(entry)
                 if closure is not None:
-                    local[name] = self.evaluator.value(closure.expression, Scope(closure.part, local, True))
+                    local[name] = self.evaluator.value(closure.expression, Scope(closure.part, local, const))
                 else:
-                    local[name] = self.empty(entry, local)
+                    local[name] = self.declared(entry, self.empty(entry, local), local, const)
             try:
                 for part, section in self.sections:
                     if section.kind == "algorithm":
-                        self.statements(section.items, Scope(part, local, True), local)
+                        self.statements(section.items, Scope(part, local, const), local)
             except _Return:
                 pass
         finally:
@@ -73,6 +73,17 @@ class Running:
                 return value.map(lambda item: float(item) if isinstance(item, int) else item)
             return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
         return value
+
+    def declared(self, entry: Entry, value: Any, local: dict[str, Any], const: bool) -> Any:
+        """A record with the values that its declaration gives to fields, as in `output R r(a = x)`."""
+        args = entry.node.modification.args if entry.node.modification is not None else ()
+        if not isinstance(value, RecordValue) or not args:
+            return value
+        fields = dict(value.fields)
+        for one in args:
+            if isinstance(one, tree.Modifier) and one.value is not None and one.name in fields:
+                fields[one.name] = self.evaluator.value(one.value, Scope(entry.part, local, const))
+        return RecordValue(value.type, fields)
 
     def empty(self, entry: Entry, local: dict[str, Any]) -> Any:
         kind = entry.part.find_class(entry.node.type).scope()

@@ -30,6 +30,7 @@ class World:
         self.evaluator: Evaluator
         self.tops: dict[str, Klass | None] = {}
         self.model: Instance | None = None  # the one that is flattened
+        self.checked: dict[int, tree.ClassDef] = {}  # classes whose declarations were looked at
         self.added: dict[str, Instance] = {}  # inner components that nobody has declared
 
     def top(self, name: str) -> Klass | None:

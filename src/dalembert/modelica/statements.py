@@ -8,8 +8,9 @@ from dalembert.modelica import tree
 from dalembert.modelica.components import Instance
 from dalembert.modelica.evaluate import Evaluator
 from dalembert.modelica.flat import FlatAlgorithm, FlatModel, FlatWhen, Origin, targets
+from dalembert.modelica.restrictions import check_loops
 from dalembert.modelica.scopes import Scope
-from dalembert.modelica.values import AT, Arr, RecordValue, as_tree, is_known, shape_of
+from dalembert.modelica.values import AT, NUMBER, Arr, RecordValue, as_tree, is_known, shape_of
 
 
 class Statements:
@@ -80,6 +81,7 @@ class Statements:
     # -- algorithms ----------------------------------------------------------------------------------------------
 
     def algorithm(self, section: tree.Section, scope: Scope, instance: Instance) -> None:
+        check_loops(section.items, scope.part.source)
         statements = [found for item in section.items for found in self.statement(item, scope)]
         names = targets(statements)
         found = FlatAlgorithm(statements, names, self.origin(section, scope, instance))
@@ -147,7 +149,7 @@ class Statements:
         elements = self.evaluator.value(ref._replace(subs=None), scope)
         found: list[tree.Statement] = []
         for k, element in enumerate(elements.items, 1):
-            here = tree.Binary(AT, "==", number, tree.Literal(AT, k))
+            here = tree.Binary(AT, "==", number, tree.Literal(NUMBER, k))
             found.append(tree.Assignment(AT, element, tree.IfExpression(AT, ((here, value),), element)))
         return found
 

@@ -13,6 +13,7 @@ from typing import Any
 from dalembert.modelica import tree
 
 AT = 0  # trees of the flat model have no place of their own: their equation has
+NUMBER = -1  # the place of a literal that is the number of an element
 
 
 class EnumType:

@@ -31,6 +31,9 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
 
 
 def _drive(task: Task, clock: list[float] | None) -> Solution:
+    place = None if task.checkpoint is None else task.checkpoint.open(task)
+    if isinstance(place, Solution):  # there is nothing left to do
+        return place
     contacts, switching, start = None, None, None
     if task.model.has_contacts and task.options.treats_contacts:
         initial = free_values(task)
@@ -51,6 +54,8 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
     from dalembert.regularize.structure.system import is_regularized  # takes a while to load, and few models need it
 
     own = integrated(task.model)
+    if switching is not None:
+        own = own.with_discrete(start.discrete)
     if own.own_formulation is not None and initial.index is None and not is_regularized(own):
         x, x_dot = kept_values(task.model, initial)
         index = judge_index(own, type(task.options).__name__, task.options.trusted_index, task.t0, x, x_dot)
@@ -67,7 +72,7 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
     handler = EventHandler(task.events, responder, recorder, task.t0, task.t1)
     not_interrupted()
     try:
-        return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step)
+        return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step, place)
     except (StepSizeTooSmall, TooManySteps, SingularMatrix) as error:
         if index is not None:  # the likeliest cause
             error.args = (f"{error} {explained(own, index, task.t0)} {remedy(own)}", *error.args[1:])

@@ -179,14 +179,26 @@ class _Samples:
 
 
 def sample_points(model: Model, count: int = 6) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
-    """t, x, x' and θ at which nothing vanishes by chance, of several sizes: functions may not be defined everywhere."""
+    """t, x, x' and θ at which nothing vanishes by chance, of several sizes: functions may not be defined everywhere.
+
+    Of hybrid DAEs, there are twice as many, with truth values at random after the first.
+    """
     random, n, points = np.random.default_rng(1), model.graph.size("x"), []
-    for k in range(count):
+    for k in range(count if model.hybrid is None else 2 * count):
         size = (1.0, 0.1, 0.7, 3.0, 10.0, 1.0)[k % 6]
         x = size * random.uniform(-1.0, 1.0, n) if k % 2 else size * random.uniform(0.2, 1.0, n)
-        theta = model.graph.sample_theta(float(random.uniform(0.2, 1.0)), float(random.uniform(0.0, 0.5)) * (k % 2))
+        moved = float(random.uniform(0.0, 0.5)) * (k % 2) if model.hybrid is None else 0.0
+        theta = model.graph.sample_theta(float(random.uniform(0.2, 1.0)), moved)
+        if model.hybrid is not None and k:
+            theta[model.theta_layout.discrete] = random_truth(model, random)
         points.append((float(random.uniform(0.0, 1.0)), x, size * random.uniform(-1.0, 1.0, n), theta))
     return points
+
+
+def random_truth(model: Model, random: np.random.Generator) -> np.ndarray:
+    """Values of the discrete variables: those that may be truth values at random, others as they start."""
+    values = model.graph.discrete_values
+    return np.where((values == 0) | (values == 1), random.integers(0, 2, len(values)), values)
 
 
 def _definite(matrix: np.ndarray) -> int:

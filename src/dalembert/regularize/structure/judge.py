@@ -162,13 +162,19 @@ def _sparse_null_vectors(block: sparse.csr_array) -> tuple[np.ndarray, np.ndarra
 def check_generic_points(model: Model, structure: Structure) -> None:
     """Raise NumericallySingular if the system Jacobian is singular wherever one looks."""
     jacobian, seen = system_jacobian(model, structure), []
+    block_of = np.zeros(len(structure.rows), int)
+    for number, (rows, _) in enumerate(structure.blocks):
+        block_of[rows] = number
+    everywhere: set[int] | None = None  # blocks that were singular at all points so far
     for t, x, x_dot, theta in sample_points(model):
         entries = jacobian(t, x, x_dot, theta)
         if np.isfinite(entries).all():
             found = singular_blocks(structure, entries)
-            if not found:
+            bad = {int(block_of[block.rows[0]]) for block in found}
+            everywhere = bad if everywhere is None else everywhere & bad
+            if not everywhere:
                 return
-            seen.append(found)
+            seen.append([block for block in found if block_of[block.rows[0]] in everywhere])
     if seen:
         raise _singular(model, structure, seen, "wherever one looks")
 

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 from scipy import sparse
 
+from dalembert.regularize.structure.elimination import random_truth
 from dalembert.regularize.system import System
 
 #: sizes of the points: functions may not be defined at all of them
@@ -32,10 +33,13 @@ class Samples:
         self.J: list[sparse.csr_array] = []
         self.E: list[sparse.csr_array] = []
         for size in SIZES:
-            if len(self.J) == ENOUGH:
+            if len(self.J) == (ENOUGH if system.model.hybrid is None else len(SIZES)):
                 break
             x, x_dot = size * random.uniform(0.2, 1.0, n), size * random.uniform(0.2, 1.0, n)
-            found = function(x, x_dot, 0.3 * abs(size), system.model.theta(0.3 * abs(size)))
+            theta = system.model.theta(0.3 * abs(size))
+            if system.model.hybrid is not None and self.J:  # what holds for some truth values may not for others
+                theta[system.model.theta_layout.discrete] = random_truth(system.model, random)
+            found = function(x, x_dot, 0.3 * abs(size), theta)
             values = [np.array(each.nonzeros()) for each in found]
             if all(np.isfinite(each).all() for each in values):
                 J, E = (sparse.csr_array((v, (i, j)), shape=(m, n)) for v, (i, j) in zip(values, patterns, strict=True))
