@@ -115,7 +115,7 @@ _HOME = {
     "UrdfWarning": "errors",
     "CacheNotTrusted": "errors",
 }
-_ROOMS = ("modelica", "problems", "studies")
+_ROOMS = ("draw", "modelica", "problems", "studies")
 
 __all__ = [*_HOME, *_ROOMS]
 

@@ -165,6 +165,8 @@ class Continuous:
         own = model if reduction is None else reduction.of(model)
         self._own = own
         self._equations = own.kept.get(EQUATIONS, None, lambda: Equations(own))
+        kept = np.arange(len(model.names("x"))) if reduction is None else reduction.expansion.kept
+        self.moving = kept[self._equations.moving]  # unknowns of the whole model that stay
         self._y = np.zeros(self._equations.n_y)
         self._x_dot = np.zeros(len(own.names("x")))
 

@@ -17,13 +17,15 @@ from dalembert.regularize.initial import own_start
 from dalembert.simulation.changes import OF_VALUE, SMALLEST, changes_of
 from dalembert.simulation.continuous import Continuous
 from dalembert.simulation.hybrid import Actions, HybridState
-from dalembert.simulation.iteration import OF_TIMES, Iteration, Point
+from dalembert.simulation.iteration import COMBINED, OF_TIMES, Iteration, Point
 from dalembert.simulation.layout import reduction_of
 from dalembert.simulation.loop import beginning
 from dalembert.simulation.task import Task
 
 #: changes of one relation that are remembered; so many of them within this part of the interval are chattering
 REMEMBERED, NO_PROGRESS = 200, 1e-7
+#: of the interval: changes within it come at practically the same time
+AT_ONCE = 1e-9
 #: so many changes, each pause shorter than this part of the one before and at last than that of the interval, and then
 #: none for this many pauses: they have accumulated
 FASTER, STEADY, SHORT, LONG = 10, 0.97, 1e-3, 20
@@ -56,6 +58,7 @@ class Switching:
         self._recent = [deque(maxlen=REMEMBERED) for _ in self.events]
         #: when discrete variables changed last, and before that
         self._changed = np.full((2, len(model.discrete_names)), -np.inf)
+        self._visits: list[tuple[float, np.ndarray, np.ndarray]] = []  # truth values and unknowns at one time
         self._next = np.inf
         self._clocks = np.zeros((0, 2))
         self._warned: set[str] = set()
@@ -153,7 +156,10 @@ class Switching:
             self.bands[list(which)] = np.maximum(self.bands[list(which)], 4 * values[list(which)])
             self._must_progress(t, which)
         suits = None if moved else state.discrete
-        point = self._event(t, Point(x, discrete, found_for=suits), self._due(t), state.terminal)
+        begun = Point(x, discrete, found_for=suits)
+        point = self._event(t, begun, self._due(t), state.terminal)
+        if which:
+            point = self._elsewhere(t, state, begun, point)
         changed = point.discrete != state.discrete
         self._changed[1, changed], self._changed[0, changed] = self._changed[0, changed], t
         if point.found is None and not which and not moved:  # the unknowns are what they were
@@ -243,6 +249,37 @@ class Switching:
                 number += 1
             upcoming.append(start + number * interval)
         return min(upcoming)
+
+    # -- going back and forth ------------------------------------------------------------------------------------------
+
+    def _elsewhere(self, t: float, state: HybridState, begun: Point, point: Point) -> Point:
+        """The point; or if it leads back to where everything was at practically the same time, another one that suits.
+
+        So it is with feedback that drives a switch over: on both sides of the relation that changes, solutions lead
+        back to it, and the one that goes on is far away.
+        """
+        bits, moving = self.changes.bits, self._continuous.moving
+        if self._visits and t - self._visits[-1][0] > AT_ONCE * abs(self.t1 - self.t0):
+            self._visits.clear()
+        if not self._visits:
+            self._visits.append((t, state.discrete[bits], state.vectors["x"]))
+        scale = self._tolerances.atol + self._tolerances.rtol * np.abs(point.x)
+        back = any(
+            np.array_equal(before, point.discrete[bits]) and (np.abs(x - point.x) <= scale)[moving].all()
+            for _, before, x in self._visits
+        )
+        if back:
+            points = (state.vectors["x"], begun.discrete), (point.x, point.discrete)
+            values = [self.changes.values(t, x, self.model.theta(t, discrete)) for x, discrete in points]
+            affected = np.abs(values[0] - values[1]) / (np.abs(values[0]) + np.abs(values[1]) + self.bands)
+            chosen = np.sort(np.argsort(-affected, kind="stable")[:COMBINED])
+            iteration = self._iteration(t, lambda point: self._continuous.solve(t, point, self._matter))
+            visited = {before.tobytes() for _, before, _ in self._visits}
+            other = iteration.another(point, bits[chosen], visited)
+            if other is not None:
+                point = self._event(t, other, ())
+        self._visits.append((t, point.discrete[bits], point.x))
+        return point
 
     # -- chattering ------------------------------------------------------------------------------------------------
 
