@@ -47,6 +47,13 @@ def classify(flat: FlatModel, free: Collection[str]) -> Classes:
     classes = Classes()
     held = {name for when in flat.whens for name in assigned(when)}
     in_algorithms: set[str] = set()
+    determined = [(name, when.origin) for when in flat.whens for name in assigned(when)]
+    everything = (*flat.algorithms, *flat.initial_algorithms)
+    determined += [(name, algorithm.origin) for algorithm in everything for name in algorithm.targets]
+    for name, origin in determined:
+        variable = flat.variables.get(name)
+        if variable is None or not (variable.is_unknown or variable.variability == "parameter"):
+            origin.source.fail(f"`{name}` cannot be assigned to", origin.at)
     for algorithm in flat.algorithms:
         in_algorithms.update(algorithm.targets)
         held |= _only_in_when(algorithm.statements)
