@@ -99,6 +99,9 @@ class Solution(StateView):
     array([1.])
     """
 
+    #: what ``method="auto"`` chose, why, and what it had tried before; None if the method was given
+    method_choice: Any = None
+
     def __init__(
         self,
         *,
