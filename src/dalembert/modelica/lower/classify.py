@@ -48,11 +48,9 @@ def classify(flat: FlatModel, free: Collection[str]) -> Classes:
     held = {name for when in flat.whens for name in assigned(when)}
     in_algorithms: set[str] = set()
     determined = [(name, when.origin) for when in flat.whens for name in assigned(when)]
-    everything = (*flat.algorithms, *flat.initial_algorithms)
-    determined += [(name, algorithm.origin) for algorithm in everything for name in algorithm.targets]
+    determined += [(name, algorithm.origin) for algorithm in flat.algorithms for name in algorithm.targets]
     for name, origin in determined:
-        variable = flat.variables.get(name)
-        if variable is None or not (variable.is_unknown or variable.variability == "parameter"):
+        if name not in flat.variables or not flat.variables[name].is_unknown:
             origin.source.fail(f"`{name}` cannot be assigned to", origin.at)
     for algorithm in flat.algorithms:
         in_algorithms.update(algorithm.targets)
