@@ -21,7 +21,7 @@ RANKS = {
     "solvers": 4,
     "solution": 5, "viewer": 5,
     "contact": 6, "simulation": 6,
-    "studies": 7,
+    "studies": 7, "sweeps": 7,
     "cli": 8, "demo": 8, "__main__": 8,
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.start import with_start
 from dalembert.simulation.arguments import count, own_tolerances, positive, switch, time_span, tolerances_for
-from dalembert.simulation.checkpoint import Checkpoint
+from dalembert.simulation.checkpoint import Checkpoint, Saving
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.layout import integrated, whole_form
 from dalembert.simulation.output import Output, Sampling
@@ -55,7 +55,7 @@ def simulate(
     discrete: Mapping[str, Any] | None = None,
     dense_output: bool = True,
     progress: bool = False,
-    checkpoint: str | PathLike | None = None,
+    checkpoint: str | PathLike | Checkpoint | None = None,
     profile: bool = False,
     trace: bool = False,
     **unknown: Any,
@@ -97,9 +97,10 @@ def simulate(
         Keep the polynomials between the steps; without them and with t_eval, memory stays small.
     progress : bool
         Show a progress bar.
-    checkpoint : path, optional
+    checkpoint : path or Checkpoint, optional
         Save what has been computed to this file every half minute and at the end. If that fails, a warning
-        (`CheckpointFailed`) says so, and the simulation goes on.
+        (`CheckpointFailed`) says so, and the simulation goes on. If the file is there, the same call goes on from
+        it, with the bits of a run that was never stopped; the file of another simulation is refused.
     profile : bool
         Find out where the time goes: ``sol.profile`` is a table of it.
     trace : bool
@@ -150,7 +151,7 @@ def simulate(
     first, limit = positive("first_step", first_step), count("max_steps", max_steps)
     dense, shows = switch("dense_output", dense_output), switch("progress", progress)
     profiled, traced = switch("profile", profile), switch("trace", trace)
-    saving = None if checkpoint is None else Checkpoint(checkpoint)
+    saving = None if checkpoint is None else Saving(checkpoint)
     clock = [time.perf_counter()]
     form = preparing(whole_form, options, model)
     clock.append(time.perf_counter())
@@ -197,4 +198,4 @@ def progress_bar(t0: float, t1: float) -> Callable[[float], None]:
     return update
 
 
-__all__ = ["Output", "Transition", "simulate"]
+__all__ = ["Checkpoint", "Output", "Transition", "simulate"]
