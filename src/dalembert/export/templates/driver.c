@@ -704,16 +704,22 @@ static int unknowns(double t, double *z, const int *held, int start)
 static int settled(double t, double *z, const int *held, int start)
 {
     enum { MOST = 200 };
-    static double first[ND], seen[MOST][ND], new[ND];
+    static double first[ND], z_first[NZ], seen[MOST][ND], new[ND];
     memcpy(first, d, sizeof d);
-    for (int single = 0; single < 2; single++) { /* if it goes round in circles, one truth value at a time */
+    memcpy(z_first, z, sizeof z_first);
+    for (int single = 0; single < 2; single++) { /* if it goes round in circles, or nowhere, one truth value at a time */
         memcpy(d, first, sizeof d);
+        memcpy(z, z_first, sizeof z_first);
         for (int count = 0; count < MOST; count++) {
             int circle = 0, wrong = 0;
             for (int i = 0; i < count && !circle; i++) circle = memcmp(seen[i], d, sizeof d) == 0;
             if (circle) break;
             memcpy(seen[count], d, sizeof d);
-            if (!unknowns(t, z, held, start) || !truth(t, z, start, new)) return 0;
+            if (!unknowns(t, z, held, start)) {
+                if (single || count == 0) return 0;
+                break;
+            }
+            if (!truth(t, z, start, new)) return 0;
             for (int i = 0; i < NX; i++)
                 if (new[BITS[i]] != d[BITS[i]] && wrong++ > 0 && single) new[BITS[i]] = d[BITS[i]];
             memcpy(d, new, sizeof d);

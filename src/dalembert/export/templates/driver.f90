@@ -790,17 +790,20 @@ contains
     real(dp), intent(inout) :: z(nz)
     logical, intent(in) :: held(nz), start
     integer, parameter :: most = 200
-    real(dp) :: first(nd), seen(nd, most), new(nd)
+    real(dp) :: first(nd), z_first(nz), seen(nd, most), new(nd)
     integer :: single, number, i, wrong
     first = d
-    do single = 0, 1                              ! if it goes round in circles, one truth value at a time
+    z_first = z
+    do single = 0, 1                              ! if it goes round in circles, or nowhere, one truth value at a time
       d = first
+      z = z_first
       turns: do number = 1, most
         do i = 1, number - 1
           if (all(seen(:, i) == d)) exit turns
         end do
         seen(:, number) = d
         settled = unknowns(t, z, held, start)
+        if (.not. settled .and. single == 0 .and. number > 1) exit turns
         if (settled) settled = truth(t, z, start, new)
         if (.not. settled) return
         wrong = 0
