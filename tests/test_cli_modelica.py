@@ -128,6 +128,17 @@ def test_simulate_chooses_variables_and_times(file, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_both_sides_of_events_are_in_the_table(file, tmp_path):
+    path = tmp_path / "out.csv"
+    assert run("simulate", file, "--class", "Mechanics.Bouncing", "--stop-time", 0.8, "--csv", path).exit_code == 0
+    found = table(path)
+    jump = np.flatnonzero(np.diff(found["time"]) == 0)
+    at = np.sqrt(2 / 9.81)
+    before = jump[np.argmin(abs(found["time"][jump] - at))]
+    assert found["v"][before] == pytest.approx(-9.81 * at, rel=1e-6)
+    assert found["v"][before + 1] == pytest.approx(0.5 * 9.81 * at, rel=1e-6)
+
+
 def test_translate_and_run(file, tmp_path):
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc")

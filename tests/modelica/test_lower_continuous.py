@@ -229,3 +229,37 @@ def test_derivatives_that_do_not_enter_linearly():
     text = "model M Real h(start = 1, fixed = true); equation der(h)*abs(der(h)) = -0.04*h; end M;"
     assert isinstance(load(text), da.QuasiLinearDAE)
     assert np.isclose(da.simulate(load(text), (0, 5), rtol=1e-8)["h"][-1], 0.25, rtol=1e-6)
+
+
+FEKETE = """
+model Fekete "points on a sphere that repel each other, of index 3"
+  parameter Integer n = 20;
+  parameter Real damping = 0.5;
+  parameter Real z0[n] = {1 - (2*i - 1)/n for i in 1:n};
+  Real p[n, 3](start = {{sqrt(1 - z0[i]^2)*cos(2.4*i), sqrt(1 - z0[i]^2)*sin(2.4*i), z0[i]} for i in 1:n});
+  Real v[n, 3](each start = 0), lambda[n], f[n, 3];
+equation
+  for i in 1:n loop
+    f[i, :] = {sum(if i == j then 0 else (p[i, k] - p[j, k])/((p[i, :] - p[j, :])*(p[i, :] - p[j, :])) for j in 1:n)
+      for k in 1:3};
+    der(p[i, :]) = v[i, :];
+    der(v[i, :]) = f[i, :] - damping*v[i, :] + 2*lambda[i]*p[i, :];
+    p[i, :]*p[i, :] = 1;
+  end for;
+end Fekete;
+"""
+
+
+@pytest.mark.parametrize(("n", "end"), [(4, 100.0), pytest.param(20, 1000.0, marks=pytest.mark.slow)])
+def test_naive_fekete_points(n, end):
+    sol = da.simulate(load(FEKETE, parameters={"n": n}), (0, end), rtol=1e-6)
+    p, v = (np.array([[sol[f"{name}[{i},{k}]"] for k in (1, 2, 3)] for i in range(1, n + 1)]) for name in "pv")
+    f = np.array([[sol[f"f[{i},{k}]"] for k in (1, 2, 3)] for i in range(1, n + 1)])
+    force = np.array([sol[f"lambda[{i}]"] for i in range(1, n + 1)])
+    assert abs((p * p).sum(1) - 1).max() < 1e-8
+    assert abs((p * v).sum(1)).max() < 1e-8
+    assert abs((v * v + p * (f - 0.5 * v + 2 * force[:, None] * p)).sum(1)).max() < 1e-8
+    ends = p[:, :, -1]
+    if n == 4:  # they end as corners of a tetrahedron
+        distances = np.linalg.norm(ends[:, None] - ends[None], axis=2)[~np.eye(4, dtype=bool)]
+        assert np.allclose(distances, np.sqrt(8 / 3), atol=1e-3)

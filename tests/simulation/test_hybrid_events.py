@@ -3,6 +3,8 @@
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.linalg import expm
+from scipy.optimize import brentq
 from tests.symbolic import Sketch, all_of, any_of, jumps
 
 import dalembert as da
@@ -379,11 +381,15 @@ def test_hybrid_models_travel():
     assert np.array_equal(sol.x, again.x) and np.array_equal(sol["n"], again["n"])
 
 
+def flow_matrix(A, b, t):
+    """Of y' = A y + b, for (y, 1)."""
+    big = np.zeros((len(A) + 1, len(A) + 1))
+    big[:-1, :-1], big[:-1, -1] = A, b
+    return expm(big * t)
+
+
 def test_random_piecewise_linear_systems_against_exact_solutions():
     """y' = A_i y + b_i on both sides of a hyperplane, crossed and not slid on, against matrix exponentials."""
-    from scipy.linalg import expm
-    from scipy.optimize import brentq
-
     rng, tried = np.random.default_rng(5), 0
     while tried < 6:
         n = int(rng.integers(2, 5))
@@ -391,28 +397,26 @@ def test_random_piecewise_linear_systems_against_exact_solutions():
         b, c, y0 = [rng.normal(size=n) for _ in range(2)], rng.normal(size=n), rng.normal(size=n)
 
         def flow(side, y, t, n=n, A=A, b=b):
-            big = np.zeros((n + 1, n + 1))
-            big[:n, :n], big[:n, n] = A[side], b[side]
-            return (expm(big * t) @ np.append(y, 1.0))[:n]
+            return (flow_matrix(A[side], b[side], t) @ np.append(y, 1.0))[:n]
 
         t, y, side, times, transversal = 0.0, y0, int(c @ y0 > 0), [], True
-        grid = np.linspace(0, 2, 2001)
-        while transversal:
-            ahead = grid[grid > t + 1e-9]
-            values = np.array([c @ flow(side, y, g - t) for g in ahead])
-            crossed = np.flatnonzero(values * (1 if side else -1) < 0)
-            if not len(crossed):
+        step = [flow_matrix(A[k], b[k], 1e-3) for k in range(2)]
+        while transversal and t < 2:
+            ahead, low = y, t
+            while low < 2 and (c @ (new := (step[side] @ np.append(ahead, 1.0))[:n])) * (1 if side else -1) >= 0:
+                ahead, low = new, low + 1e-3
+            if low >= 2:
                 break
-            k = crossed[0]
-            low = ahead[k - 1] if k else t + 1e-9
-            root = brentq(lambda g, y=y, t=t, s=side, c=c: c @ flow(s, y, g - t), low, ahead[k], xtol=1e-14)
-            y, t, side = flow(side, y, root - t), root, 1 - side
-            times.append(root)
+            root = brentq(lambda g, z=ahead, s=side, c=c: c @ flow(s, z, g), 1e-9 * (low == t), 1e-3, xtol=1e-15)
+            y, t, side = flow(side, ahead, root), low + root, 1 - side
+            times.append(t)
             speeds = [c @ (A[s] @ y + b[s]) for s in range(2)]
             transversal = speeds[0] * speeds[1] > 1e-2
         if not transversal or not times:
             continue
         tried += 1
+        if times[-1] > 1.999:
+            continue
         y = flow(side, y, 2 - t)
         s = Sketch("linear", x={f"y{i}": y0[i] for i in range(n)}, discrete={"side": 0})
         x = s.symbols.x

@@ -19,7 +19,7 @@ def breakdown(v):
 
 
 def clipper():
-    """A sine of 10 V behind 20 Ω, clipped by two such diodes in a row, one the other way round, beside 2 kΩ and 0.1 µF."""
+    """A sine of 10 V behind 20 Ω, clipped by two such diodes, one the other way round, beside 2 kΩ and 0.1 µF."""
 
     def equations(s):
         source, diodes = 10 * np.sin(2 * np.pi * 5 * s.t), breakdown(s.first)

@@ -52,6 +52,15 @@ def test_examples_are_one_motion_in_three_forms(make):
     example = make()
     n = len(example.motion.p0)
     for twin in (example.written, example.naive):
+        names = twin.model.names("x")
         assert twin.t_end == example.motion.t_end
-        assert list(twin.x0[: 2 * n]) == [*example.motion.p0, *example.motion.v0]
+        assert [twin.model.start["x0"][name] for name in names[: 2 * n]] == [*example.motion.p0, *example.motion.v0]
         assert list(twin.reference.x[: 2 * n]) == [*example.motion.reference.p, *example.motion.reference.v]
+
+
+def test_texts_hide_their_constraints_or_write_them_out():
+    for make in (Example.pendulum, Example.car_axis):
+        example = make()
+        for text, hidden in ((example.written, 0), (example.naive, 2 * len(example.motion.model.names("lam")))):
+            assert text.model.index == 3
+            assert len(text.model.hidden_constraints()) == hidden

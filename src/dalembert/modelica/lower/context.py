@@ -16,6 +16,7 @@ from dalembert.modelica.source import nearest
 from dalembert.modelica.symbolic import scalars
 from dalembert.modelica.symbolic.calls import Calls
 from dalembert.modelica.symbolic.expressions import Expressions
+from dalembert.modelica.values import scalars as scalars_of
 
 if TYPE_CHECKING:
     from dalembert.modelica.lower.translate import Translation
@@ -160,13 +161,23 @@ class Equations(Expressions):
         super().__init__(context, calls)
         self.rules[Result] = self.algorithm
         self.run_algorithm: Any = None
+        self._loops: dict[str, bool] = {}
 
     def results(self, node: tree.Call) -> list[Any]:
         """All results of a function. Whole numbers and truth values among its arguments are numbers, if they are
-        parameters: they choose what the function does."""
+        parameters: they choose what the function does. So are all parameters, if it repeats something until it is
+        good enough: such loops have no end in symbols.
+        """
+        name = call_name(node)
         args = [self.chosen(self.value(arg), node) for arg in node.args]
         named = {one.name: self.chosen(self.value(one.value), node) for one in node.named}
-        return self.calls.call(call_name(node), args, named, node, self)
+        if self._repeats(name):
+            values = [one for value in (*args, *named.values()) for one in scalars_of(value)]
+            if not any(self.context.space.kinds(value) - {PARAMETER} for value in values):
+                what = f"what {name} is applied to"
+                args = [self.known(value, what, node) for value in args]
+                named = {key: self.known(value, what, node) for key, value in named.items()}
+        return self.calls.call(name, args, named, node, self)
 
     def chosen(self, value: Any, node: tree.Call) -> Any:
         if not isinstance(value, ca.SX):
@@ -178,6 +189,20 @@ class Equations(Expressions):
         number = self.known(value, f"an argument of {call_name(node)}", node)
         types = {variables[name].type for _, name in inside}
         return bool(number) if types == {"Boolean"} else int(number) if number == int(number) else number
+
+    def _repeats(self, name: str) -> bool:
+        """Whether a function, or one that it calls, has a while-loop."""
+        if name not in self._loops:
+            self._loops[name] = False  # it may call itself
+            function = self.calls.functions.get(name)
+            waiting: list[Any] = [] if function is None else [tuple(function.statements)]
+            while waiting and not self._loops[name]:
+                one = waiting.pop()
+                if isinstance(one, tree.While) or (isinstance(one, tree.Call) and self._repeats(call_name(one))):
+                    self._loops[name] = True
+                elif isinstance(one, tuple):
+                    waiting += [child for child in one if isinstance(child, tuple)]
+        return self._loops[name]
 
     def algorithm(self, node: Result) -> Any:
         return self.run_algorithm(node.algorithm)[node.target]

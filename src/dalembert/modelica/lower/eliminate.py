@@ -52,6 +52,8 @@ class Elimination:
         Row by unknown: the unknown is minus the sum of the row (its own coefficient was 1, and was taken out).
     rates : dict
         The row by unknown that says its derivative.
+    hints : dict
+        Rows by unknown that could have been solved for it, but were not.
     divisors : list
         Pairs of an expression of parameters that must not be zero, and the unknown for which a row was solved.
     """
@@ -61,6 +63,7 @@ class Elimination:
         self.wishes = wishes
         self.definitions: dict[str, Row] = {}
         self.rates: dict[str, Row] = {}
+        self.hints: dict[str, Row] = {}
         self.divisors: list[tuple[ca.SX, str]] = []
         self._taken: set[int] = set()  # rows that are definitions
         self.where: dict[Atom, dict[Row, None]] = defaultdict(dict)
@@ -240,11 +243,11 @@ class Elimination:
             atoms = row.atoms()
             if any(kind == RATE for kind, _ in atoms):
                 continue
-            pivots = [
-                name
-                for name in self.pivots(row, divide)
-                if not self.differentiated(name) and (len(atoms) <= 2 or name not in self.wishes.watched)
-            ]
+            pivots = [name for name in self.pivots(row, divide) if not self.differentiated(name)]
+            if len(atoms) > 2:
+                for name in self.wishes.watched.intersection(pivots):
+                    self.hints.setdefault(name, row)
+                pivots = [name for name in pivots if name not in self.wishes.watched]
             name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)), default=None)
             if name is not None and self.fill(name, row) <= MOST_FILL:
                 self.define(name, row)

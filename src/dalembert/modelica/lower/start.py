@@ -12,7 +12,7 @@ from dalembert.modelica.lower.atoms import VALUE, Result, all_names, call_name
 from dalembert.modelica.lower.classify import ScalarEquation, scalar_equations
 from dalembert.modelica.lower.context import short_text
 from dalembert.modelica.lower.linear import Row, is_number
-from dalembert.modelica.lower.symbols import PARAMETER
+from dalembert.modelica.lower.symbols import PARAMETER, TIME, UNKNOWN
 from dalembert.modelica.symbolic import scalars
 from dalembert.modelica.values import AT
 
@@ -127,8 +127,8 @@ class Start:
         conditions: list[tuple[Any, str]] = []
         for name, row in translation.elimination.definitions.items():
             self._hand_over(name, row, numbers, guesses, given, fixed, conditions)
-        for name in sorted(fixed - given):
-            given.add(name)
+        given |= fixed
+        self._follow_hints(guesses, given)
         conditions += self.initial_equations()
         conditions += self.initial_algorithms()
         kept = [(ca.SX(value), text) for value, text in conditions if isinstance(value, ca.SX)]
@@ -167,6 +167,25 @@ class Start:
                     return
             if isinstance(difference, ca.SX) and not difference.is_constant():
                 conditions.append((difference, f"start value of {name}"))
+
+    def _follow_hints(self, guesses: dict[str, Any], given: set[str]) -> None:
+        """Guesses for unknowns about which nothing is said, from those of others in an equation solved for it."""
+        translation, space = self.translation, self.translation.space
+        for name, row in translation.elimination.hints.items():
+            pivot = row.linear.get((VALUE, name))
+            if name not in guesses or name in given or pivot is None:
+                continue
+            value = translation.sum(row, -1 / pivot, without=(VALUE, name))
+            inside = space.in_graph(value)
+            if any(kind not in (UNKNOWN, PARAMETER, TIME) for kind, _ in inside):
+                continue
+            others = [other for kind, other in inside if kind == UNKNOWN and other in guesses]
+            symbols = ca.vertcat(space.t, *(space.unknowns[other] for other in others))
+            begin = self.flat.experiment.get("StartTime", 0.0)
+            numbers = ca.vertcat(begin, *(ca.SX(guesses[other]) for other in others))
+            guess = ca.substitute(ca.SX(value), symbols, numbers)
+            if space.kinds(guess) <= {PARAMETER}:
+                guesses[name] = guess
 
     def initial_equations(self) -> list[tuple[Any, str]]:
         found = []

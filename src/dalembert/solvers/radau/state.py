@@ -32,7 +32,8 @@ STATE = layout(
         "differences",  # a record of `solvers.differences`, by address: how to get the Jacobian
     ],
     reals=[
-        *shell.REALS, "time_unit", "h_accepted", "error_accepted", "rate", "contraction", "failed_t", "ceiling", "first_increment",
+        *shell.REALS, "time_unit", "h_accepted", "error_accepted", "rate", "contraction", "failed_t", "ceiling",
+        "first_increment",  # of the last iteration
     ],
     wholes=[
         *shell.WHOLES, "m", "n_nonzeros", "n_e", "n_kinematic", "n_motion",
