@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ from dalembert.modelica.source import Source
 from dalembert.modelica.values import AT, Arr, EnumType, as_tree, is_known
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+MOST_SCALARS = 200_000
 _EXPERIMENT = ("StartTime", "StopTime", "Tolerance", "Interval")
 
 
@@ -253,6 +255,8 @@ class Flattener(Behaviour):
             causality = next((word for word in ("input", "output") if word in prefixes), "")
         if isinstance(variable.type, EnumType):
             self.flat.enumerations[variable.type.name] = variable.type
+        if len(self.flat.variables) + math.prod(variable.dims) > MOST_SCALARS:
+            variable.part.source.fail(f"with `{variable.name}` the model has more than {MOST_SCALARS} scalars", node.at)
         for name in variable.element_names():
             comment = node.comment.text if node.comment is not None else None
             self.flat.variables[name] = FlatVariable(
