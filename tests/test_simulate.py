@@ -238,9 +238,11 @@ def test_checkpoint_holds_the_result(tmp_path):
     sol = problem.simulate(checkpoint=path)
     loaded = da.Solution.load(path, model=problem.model)
     np.testing.assert_array_equal(loaded.x, sol.x)
+    assert da.Solution.load(path).status == "finished"
+    failed = tmp_path / "failed.h5"
     with pytest.raises(da.TooManySteps):
-        problem.simulate(checkpoint=path, max_steps=5)
-    assert da.Solution.load(path).status == "failed"
+        problem.simulate(checkpoint=failed, max_steps=5)
+    assert da.Solution.load(failed).status == "failed"
 
 
 def test_progress_bar_runs(capsys):

@@ -23,6 +23,7 @@ _HOME = {
     "ImplicitDAE": "model",
     "Input": "model",
     "Event": "model.event",
+    "from_sympy": "model.sympy_mechanics",
     "Multibody": "multibody",
     "Box": "multibody",
     "Capsule": "multibody",
@@ -39,6 +40,12 @@ _HOME = {
     "formulate": "regularize",
     "translate": "export",
     "simulate": "simulation",
+    "Checkpoint": "simulation",
+    "compare": "studies.compare",
+    "sweep": "sweeps",
+    "Grid": "sweeps",
+    "MonteCarlo": "sweeps",
+    "Sweep": "sweeps",
     "Output": "simulation",
     "Transition": "simulation",
     "Solution": "solution",
@@ -109,7 +116,7 @@ _HOME = {
     "UrdfWarning": "errors",
     "CacheNotTrusted": "errors",
 }
-_ROOMS = ("modelica", "problems", "studies")
+_ROOMS = ("draw", "modelica", "problems", "studies")
 
 __all__ = [*_HOME, *_ROOMS]
 

@@ -14,6 +14,7 @@ import pytest
 
 import dalembert as da
 from dalembert.simulation import checkpoint as checkpoint_room
+from dalembert.simulation import continuation
 from dalembert.solution import files
 
 
@@ -74,15 +75,15 @@ def test_another_folder_during_the_run(problem, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("often")
 def test_failures_on_the_way_are_told_once_and_the_run_goes_on(problem, tmp_path, monkeypatch):
     path, saved = tmp_path / "run.h5", []
-    original = da.Solution.save
+    original = continuation.write
 
-    def save(sol, place):
+    def write(place, sol, *rest):
         saved.append(sol.status)
         if sol.status == "running" and len(saved) > 1:
             raise da.FileError("cannot save: no room", place, errno.ENOSPC)
-        return original(sol, place)
+        original(place, sol, *rest)
 
-    monkeypatch.setattr(da.Solution, "save", save)
+    monkeypatch.setattr(continuation, "write", write)
     events = da.Event(lambda s: s.x * (s.x - 0.5))  # each root ends a call of the kernel
     with pytest.warns(da.CheckpointFailed, match="no checkpoint: .*no room; the simulation goes on") as told:
         sol = problem.simulate(checkpoint=path, events=events, t_eval=[0.5, 2.0])
@@ -102,19 +103,19 @@ def result_of(problem, **options):
 
 @pytest.mark.parametrize("ending", ["finished", "failed", "terminated"])
 def test_a_full_disk_at_the_end_loses_nothing(problem, tmp_path, monkeypatch, ending):
-    path = tmp_path / "run.h5"
-    problem.simulate(checkpoint=path, max_step=0.1)
-    before, plain = path.read_bytes(), problem.simulate()
-
-    def full(*arguments):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(files.os, "write", full)
+    path, plain = tmp_path / "run.h5", problem.simulate()
     how = {
         "finished": {},
         "failed": {"max_steps": 20},
         "terminated": {"events": da.Event(lambda s: s.x, terminal=True)},
     }
+    result_of(problem, checkpoint=path, **(how[ending] | {"max_steps": 5}))  # fails: the next call begins anew
+    before = path.read_bytes()
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files.os, "write", full)
     with pytest.warns(da.CheckpointFailed, match=r"run\.h5.*No space.*make room.*kept; nothing is lost") as told:
         sol = result_of(problem, checkpoint=path, **how[ending])
     assert sol.status.startswith(ending)
@@ -155,7 +156,7 @@ from dalembert.simulation import checkpoint
 checkpoint.EVERY = checkpoint.SHARE = 0.0
 problem = da.problems.pendulum()
 events = da.Event(lambda s: s.x)  # each root ends a call of the kernel, after which a checkpoint is written
-problem.simulate(checkpoint=sys.argv[1])
+problem.simulate(events=events)
 print("ready", flush=True)
 da.simulate(problem.model, (0, 1e4), **problem.start(), checkpoint=sys.argv[1], events=events, max_steps=10**7)
 """
@@ -167,7 +168,7 @@ def kill_while_running(problem, path, kills):
     events = da.Event(lambda s: s.x)
     whole = da.simulate(problem.model, (0, 60.0), **problem.start(), events=events)
     several = 0
-    for _ in range(kills):
+    for _ in range(kills):  # each goes on from where the one before was killed
         child = subprocess.Popen([sys.executable, "-c", RUNNING, path], stdout=subprocess.PIPE, text=True)
         assert child.stdout.readline() == "ready\n"
         with pytest.raises(subprocess.TimeoutExpired):
@@ -175,15 +176,13 @@ def kill_while_running(problem, path, kills):
         child.kill()
         child.wait()
         child.stdout.close()
-        sol = da.Solution.load(path, problem.model)
-        assert sol.status in ("running", "finished")
-        if sol.status == "running":
+        if path.exists():
+            sol = da.Solution.load(path, problem.model)
+            assert sol.status == "running"
             common = min(len(sol.t), int(np.sum(whole.t < 50.0)))
             np.testing.assert_array_equal(sol.x[:common], whole.x[:common])
             several += 1
-        problem.simulate(checkpoint=path)
-        assert os.listdir(path.parent) == ["run.h5"]
-    return several
+    assert several
 
 
 def test_killed_while_running(problem, tmp_path):

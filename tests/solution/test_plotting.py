@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+import dalembert as da
 from dalembert.errors import ModelError, OptionError
 from dalembert.solution import Trajectory
 
@@ -87,3 +88,32 @@ def test_results_without_positions(make_solution):
         names={"lam": ("lam1",)}, slices={"lam": slice(4, 5)}, not_kept={"p": ("x", "y"), "v": ("x_dot", "y_dot")}
     )
     assert [line.get_label() for line in sol.plot().lines] == ["lam1"]
+
+
+def test_diagrams_of_a_run():
+    sol = da.problems.pendulum().simulate(method=da.Dassl(), trace=True)
+    steps = sol.plot("step size")
+    np.testing.assert_allclose(steps.lines[0].get_ydata(), np.abs(sol.trajectory.h))
+    assert steps.get_yscale() == "log"
+    orders = sol.plot("order").lines[0].get_ydata()
+    assert 1 <= orders.min() < orders.max() <= 5
+    labels = [line.get_label() for line in sol.plot("residuals").lines]
+    assert labels == ["position", "velocity", "acceleration"]
+
+
+def test_energies():
+    model = da.EquationsOfMotion(
+        p=["z"], mass=[1.0], force=lambda s: [-s.z], outputs={"energy.total": lambda s: (s.z**2 + s.z_dot**2) / 2}
+    )
+    sol = da.simulate(model, (0, 1), p0=[1.0], v0=[0.0])
+    np.testing.assert_allclose(sol.plot("energy").lines[0].get_ydata(), 0.5, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [(["order"], "trace=True"), (["energy"], "outputs="), (["x", "step size"], "diagram of its own")],
+)
+def test_diagrams_that_are_not_there(names, words):
+    sol = da.problems.pendulum().simulate()
+    with pytest.raises(da.OptionError, match=words):
+        sol.plot(*names)

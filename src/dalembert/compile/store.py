@@ -294,3 +294,20 @@ def _is_nobodys(entry: os.DirEntry) -> bool:
         finally:
             os.close(handle)
     return time.time() - entry.stat(follow_symlinks=False).st_mtime > _FORGOTTEN
+
+
+# -- signatures ------------------------------------------------------------------------------------------------------
+
+
+def sign(name: str, data: bytes) -> str | None:
+    """What tells `is_signed` that this user has written the data of this name, here; None if the user has no key."""
+    keys = _search()[1]
+    return trust.seal(name, data, keys[0])[: -len(data) or None].hex() if keys else None
+
+
+def is_signed(name: str, data: bytes, signature: str) -> bool:
+    """Whether `sign` of this user gave the signature."""
+    try:
+        return trust.unseal(name, bytes.fromhex(signature) + data, _search()[1], trusted=False) is not None
+    except ValueError:
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,8 @@ UNUSED = 1e-6
 CROWD, CROWDED = 40, 0.02
 #: responses at practically the same time that mean that contacts get nowhere
 AT_ONCE, INSTANT = 200, 1e-13
+#: vectors of an impact, in the order of its fields
+ROWS = ("before", "after", "impulse", "v_before", "v_after")
 
 
 class Impacts:
@@ -45,6 +48,29 @@ class Impacts:
         self.flight = np.inf  # the shortest one that follows the last event
         self._hits: deque[tuple[float, str]] = deque(maxlen=CROWD)
         self._fastest = 0.0  # of all impacts
+
+    def memory(self) -> dict[str, Any]:
+        """All that changes during a run, for a checkpoint."""
+        return {
+            "t": np.array([impact.t for impact in self.impacts], float),
+            "contacts": [impact.contact for impact in self.impacts],
+            "rows": {name: _in_a_row([getattr(impact, name) for impact in self.impacts]) for name in ROWS},
+            "rests": [[rest.t, rest.contact] for rest in self.rests],
+            "recent": list(self._recent),
+            "flight": self.flight,
+            "hits": [list(hit) for hit in self._hits],
+            "fastest": self._fastest,
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Be as one was when `memory` was asked."""
+        rows = [_apart(*memory["rows"][name]) for name in ROWS]
+        columns = memory["t"].tolist(), memory["contacts"], *rows
+        self.impacts = [Impact(*values) for values in zip(*columns, strict=True)]
+        self.rests = [Rest(t, contact) for t, contact in memory["rests"]]
+        self._recent = deque(memory["recent"], maxlen=AT_ONCE)
+        self._hits = deque(((t, name) for t, name in memory["hits"]), maxlen=CROWD)
+        self.flight, self._fastest = memory["flight"], memory["fastest"]
 
     def _impact(
         self,
@@ -121,3 +147,17 @@ class Impacts:
                 Impact(when, one.contact, share * one.before, share * one.after, share * one.impulse) for one in impacts
             ]
         self.rests.append(Rest(t + series.lasts, name))
+
+
+def _in_a_row(vectors: Sequence[np.ndarray | None]) -> list[np.ndarray]:
+    """Lengths, −1 for None, and all values."""
+    lengths = np.array([-1 if vector is None else len(vector) for vector in vectors], np.int64)
+    return [lengths, np.concatenate([np.zeros(0), *(vector for vector in vectors if vector is not None)])]
+
+
+def _apart(lengths: np.ndarray, values: np.ndarray) -> list[np.ndarray | None]:
+    ends = np.cumsum(np.maximum(lengths, 0)).tolist()
+    return [
+        None if length < 0 else values[end - length : end].copy()
+        for length, end in zip(lengths.tolist(), ends, strict=True)
+    ]

@@ -42,6 +42,7 @@ class Model(Shared):
     graph: Graph
     _outputs: Outputs = NO_OUTPUTS
     _start: Start = MappingProxyType({})
+    _drawing: Any = None  # a sketch, see `draw`
 
     # -- what kind of model it is: other rooms ask this in place of the class ----------------------------------------
 
@@ -153,6 +154,8 @@ class Model(Shared):
         self.__dict__.update(state)
         if self._outputs:
             self._outputs = self._outputs.bound(self.graph)
+        if self._drawing is not None:
+            self._drawing = self._drawing.bound(self.graph)
         known = ARRIVED.get(self.graph.digest)
         # forms name their model in messages, and have what was hidden or not
         same = type(known) is type(self) and known.name == self.name and known.hidden == self.hidden
@@ -231,8 +234,8 @@ class Model(Shared):
             )
         return bool(rows)
 
-    def _finish(self, outputs: Any, start: Any, faults: list[str]) -> None:
-        """What is no part of the equations: outputs and start values; then all faults are raised."""
+    def _finish(self, outputs: Any, start: Any, faults: list[str], drawing: Any = None) -> None:
+        """What is no part of the equations: outputs, start values, a drawing; then all faults are raised."""
         if outputs is not None:
             given = checked_outputs(outputs, self._taken_names(), wrong_name, faults)
             if given:
@@ -240,8 +243,18 @@ class Model(Shared):
                 self._outputs.trace_all(faults)
         if start is not None:
             self._start = checked_start(self, start, faults)
+        if drawing is not None:
+            self._set_drawing(drawing, faults)
         if faults:
             raise ModelError(f"model '{self.name}' has faults", faults)
+
+    def _set_drawing(self, given: Any, faults: list[str]) -> None:
+        from dalembert.draw.sketch import sketch  # which needs models
+
+        try:
+            self._drawing = sketch(given, self)
+        except ModelError as error:
+            faults.append(f"drawing=: {error}")
 
     def _taken_names(self) -> dict[str, str]:
         """What has a name already, in words."""
@@ -264,6 +277,17 @@ class Model(Shared):
     def start(self) -> dict[str, Any]:
         """Start values that belong to the model, as keyword arguments of `simulate` (a copy)."""
         return {key: value.copy() for key, value in self._start.items()}
+
+    @property
+    def drawing(self) -> Any:
+        """What the model looks like; None if nobody said so."""
+        return self._drawing
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from dalembert.model.presented import model_html
+
+        return model_html(self)
 
     # -- parameters and inputs -------------------------------------------------------------------------------------
 

@@ -96,6 +96,8 @@ class EquationsOfMotion(Touching):
     start : mapping, optional
         Start values that belong to the model, as ``{"p0": [...], "v0": [...]}`` or by names of variables; `simulate`
         takes them where it is given none.
+    drawing : Drawing or sequence of parts, optional
+        What it looks like, for `Solution.animate`; see `dalembert.draw`.
 
     Examples
     --------
@@ -157,6 +159,7 @@ class EquationsOfMotion(Touching):
         constant_mass: bool | None = None,
         outputs: Mapping[str, Any] | None = None,
         start: Mapping[str, Any] | None = None,
+        drawing: Any = None,
         name: str = "model",
     ):
         faults: list[str] = []
@@ -218,7 +221,7 @@ class EquationsOfMotion(Touching):
                 promise for promise, given in (("autonomous", autonomous), ("constant mass", constant_mass)) if given
             )
             faults.extend(broken_promises(graph))
-        self._finish(outputs, start, faults)
+        self._finish(outputs, start, faults, drawing)
 
     @property
     def structure(self) -> Structure:

@@ -55,6 +55,7 @@ class ImplicitDAE(DAE):
         discrete: Mapping[str, float] | None = None,
         outputs: Mapping[str, Any] | None = None,
         start: Mapping[str, Any] | None = None,
+        drawing: Any = None,
         hidden: str = "auto",
         name: str = "model",
     ):
@@ -73,7 +74,7 @@ class ImplicitDAE(DAE):
             raise ModelError(f"model '{name}' has faults", faults)
         column = ca.densify(ca.vec(function.sx)) if function.traced else None
         graph.functions["residual"] = ModelFunction("residual", (n, 1), 1, column, function.python, function.reason)
-        self._finish(outputs, start, faults)
+        self._finish(outputs, start, faults, drawing)
 
     def _check(self, function: ModelFunction, given: Any, faults: list[str]) -> None:
         graph, where = self.graph, describe("residual", given)

@@ -75,6 +75,7 @@ class QuasiLinearDAE(DAE):
         discrete: Mapping[str, float] | None = None,
         outputs: Mapping[str, Any] | None = None,
         start: Mapping[str, Any] | None = None,
+        drawing: Any = None,
         hidden: str = "auto",
         name: str = "model",
     ):
@@ -102,7 +103,7 @@ class QuasiLinearDAE(DAE):
         if not faults and rows < n:
             faults.append(f"{rows} equations for {n} unknowns: {n - rows} more are needed")
         self._check_rows(faults)
-        self._finish(outputs, start, faults)
+        self._finish(outputs, start, faults, drawing)
 
     def _check_rows(self, faults: list[str]) -> None:
         """Equations without derivatives must contain an unknown."""

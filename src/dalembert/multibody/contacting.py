@@ -59,6 +59,7 @@ class Contacting:
     planar: bool
     contacts: list[Pair]
     brakes: list[Brake]
+    surfaces: list[tuple[Frame, tuple[Shape, ...]]]
     joints: list[Joint]
     ground: Body
     colliders: Any
@@ -127,6 +128,7 @@ class Contacting:
         ]
         names = (name,) if len(features) == 1 else tuple(f"{name}.{k + 1}" for k in range(len(features)))
         self.contacts += [Pair(one, a, b, feature, e, mu) for one, feature in zip(names, features, strict=True)]
+        self.surfaces += [(frame, tuple(own)) for frame, own in ((a, shapes), (b, others))]
         self._names[name] = where
         return names
 

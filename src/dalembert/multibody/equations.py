@@ -20,6 +20,7 @@ from dalembert.multibody import algebra as al
 from dalembert.multibody.closure import closure, driven, rolling
 from dalembert.multibody.colliding import collisions
 from dalembert.multibody.conserved import ENERGY, check_conservative, energy_at
+from dalembert.multibody.drawn import BodiesSketch
 from dalembert.multibody.holding import check_held
 from dalembert.multibody.kinds import Move
 from dalembert.multibody.large import functions as flat_functions
@@ -287,6 +288,7 @@ def _model(
         parameters=parameters,
         inputs=system.inputs or None,
         outputs=Results(observer),
+        drawing=BodiesSketch(system, observer.own),
         start=start,
         name=system.name,
         collisions=collisions(system, bones),

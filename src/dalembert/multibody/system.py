@@ -72,6 +72,7 @@ class Multibody(Joining, Loading, Contacting, Colliding, Analysing):
         self.joints: list[Joint] = []
         self.elements: list[Element] = []
         self.contacts: list[Pair] = []
+        self.surfaces: list[tuple[Frame, tuple[Shape, ...]]] = []  # what was said to touch, for drawing
         self.brakes: list[Brake] = []
         self.parameters: dict[str, Parameter] = {}
         self.inputs: dict[str, Any] = {}

@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
+from .drawings import planar
 from .problem import Problem, Reference
 
 _PARAMETERS = {
@@ -84,6 +85,7 @@ def andrews() -> Problem:
     """
     model = EquationsOfMotion(
         name="andrews",
+        drawing=planar.andrews(),
         p=["beta", "theta", "gamma", "phi", "delta", "omega", "epsilon"],
         parameters=dict(_PARAMETERS),
         mass=_mass,

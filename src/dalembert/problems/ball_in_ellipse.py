@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
+from .drawings import planar
 from .problem import Problem, Reference
 
 _REFERENCE = Reference(
@@ -33,6 +34,7 @@ def ball_in_ellipse() -> Problem:
     radius, speed = 0.25, 7.0
     model = EquationsOfMotion(
         name="ball_in_ellipse",
+        drawing=planar.ball_in_ellipse(),
         p=["x", "y"],
         s=["sigma"],
         parameters={"m": 1.0, "g": 9.81, "A": 2.0, "B": 1.0, "radius": radius},

@@ -11,6 +11,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
 from .arguments import checked
+from .drawings import spatial
 from .problem import Problem, Reference
 
 _X, _Y, _Z = np.eye(3)
@@ -56,6 +57,7 @@ def bricard(*, t_end: float = 10.0) -> Problem:
         raise OptionError(f"bricard: t_end must be positive, not {t_end!r}")
     model = EquationsOfMotion(
         name="bricard",
+        drawing=spatial.bricard(_chain),
         p=["q1", "q2", "q3", "q4", "q5"],
         parameters={"m": 1.0, "L": 1.0, "width": 0.1, "g": 9.81},
         mass=_mass,

@@ -8,6 +8,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_finite, check_positive, checked
+from .drawings import planar
 from .problem import Problem, Reference
 
 
@@ -86,6 +87,7 @@ def cable_drum(
 
     model = EquationsOfMotion(
         name="cable_drum",
+        drawing=planar.cable_drum(r1, r2),
         p=["y1", "x2", "y2", "alpha2"],
         parameters={
             "m1": m1, "m2": m2, "I2": I2, "r1": r1, "r2": r2, "g": g, "damping": damping, "friction": friction,

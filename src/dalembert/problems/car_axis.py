@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_positive, checked
+from .drawings import planar
 from .problem import Problem, Reference
 
 _PUBLISHED = Reference(
@@ -54,6 +55,7 @@ def car_axis(*, t_end: float = 3.0) -> Problem:
     check_positive("car_axis", t_end=t_end)
     model = EquationsOfMotion(
         name="car_axis",
+        drawing=planar.car_axis(),
         p=["xl", "yl", "xr", "yr"],
         parameters={
             "m": 10.0,

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_count, check_positive, checked
+from .drawings import chains
 from .fekete_references import FEKETE
 from .problem import Problem, Reference
 
@@ -41,6 +42,7 @@ def fekete(N: int = 20, *, t_end: float = 1000.0) -> Problem:
     check_positive("fekete", t_end=t_end)
     model = EquationsOfMotion(
         name=f"fekete_{N}",
+        drawing=chains.fekete(N),
         p=[f"{axis}{i}" for i in range(1, N + 1) for axis in "xyz"],
         parameters={"damping": 0.5},
         mass=np.ones(3 * N),

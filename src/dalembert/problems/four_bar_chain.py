@@ -9,6 +9,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
 from .arguments import checked
+from .drawings import chains
 from .pendulum import exact_angle
 from .problem import Problem, Reference
 
@@ -50,6 +51,7 @@ def four_bar_chain(n: int = 2, *, t_end: float = 10.0) -> Problem:
         raise OptionError(f"four_bar_chain: t_end must be positive, not {t_end!r}")
     model = EquationsOfMotion(
         name=f"four_bar_chain_{n}",
+        drawing=chains.four_bar_chain(n),
         p=[f"{axis}{i}" for i in range(n + 1) for axis in "xy"],
         parameters={"m": 1.0, "L": 1.0, "g": _GRAVITY},
         mass=lambda s: s.m / 6 * np.kron(_rods(n), np.eye(2)),

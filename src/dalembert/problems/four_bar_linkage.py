@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_finite, check_positive, checked
+from .drawings import planar
 from .problem import Problem, known_values
 
 _FIRST_ANGLES = (np.pi / 2, 0.0, np.pi / 6)
@@ -67,6 +68,7 @@ def four_bar_linkage(
     check_finite("four_bar_linkage", g=g, torque=torque)
     model = EquationsOfMotion(
         name="four_bar_linkage",
+        drawing=planar.four_bar_linkage(),
         p=["phi1", "phi2", "phi3"],
         parameters={
             "m": m, "l1": l1, "l2": l2, "l3": 2 * l1, "d1": l2 - np.sqrt(3) * l1, "g": g, "torque": torque,

@@ -8,6 +8,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
 from .arguments import checked
+from .drawings import spatial
 from .problem import Problem, known_values
 
 # t: positions, velocities, multipliers
@@ -54,6 +55,7 @@ def heavy_top(*, t_end: float = 1.0) -> Problem:
     centre = np.array([0.0, 1.0, 0.0])
     model = EquationsOfMotion(
         name="heavy_top",
+        drawing=spatial.heavy_top(),
         p=["x", "y", "z", "e0", "e1", "e2", "e3"],
         v=["vx", "vy", "vz", "wx", "wy", "wz"],
         parameters={"m": 15.0, "J1": 0.234375, "J2": 0.46875, "J3": 0.234375, "g": 9.81, "X0": centre},

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_count, check_positive, checked
+from .drawings import chains
 from .insulator_chain_references import INSULATOR_CHAIN
 from .problem import Problem, Reference
 
@@ -55,6 +56,7 @@ def insulator_chain(N: int = 32, *, t_end: float = 0.1) -> Problem:
     check_positive("insulator_chain", t_end=t_end)
     model = EquationsOfMotion(
         name=f"insulator_chain_{N}",
+        drawing=chains.insulator_chain(N),
         p=["x0", "y0"] + [f"{axis}{i}" for i in range(1, N + 2) for axis in ("x", "y", "phi")],
         parameters=dict(_PARAMETERS),
         mass=lambda s: [

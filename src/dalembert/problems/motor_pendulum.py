@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.model import EquationsOfMotion
 
+from .drawings import planar
 from .problem import Problem, Reference
 
 _REFERENCE = Reference(
@@ -34,6 +35,7 @@ def motor_pendulum() -> Problem:
     """
     model = EquationsOfMotion(
         name="motor_pendulum",
+        drawing=planar.motor_pendulum(),
         p=["x", "y"],
         r=["flux"],
         w=["current"],

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_choice, check_count, check_finite, check_positive, checked
+from .drawings import chains
 from .moving_chain_references import MOVING_CHAIN
 from .pendulum_chain import COORDINATES, full_mass, turning
 from .problem import Problem, Reference
@@ -87,6 +88,7 @@ def _joint(N: int, parameters: dict[str, float]) -> EquationsOfMotion:
 
     return EquationsOfMotion(
         name=f"moving_chain_{N}_joint",
+        drawing=chains.moving_chain(N, absolute=False),
         p=[f"a{i}" for i in range(1, N + 1)],
         parameters=parameters,
         mass=lambda s: full_mass(s.p, s.m * s.L**2, coupling, coupling),
@@ -103,6 +105,7 @@ def _absolute(N: int, parameters: dict[str, float]) -> EquationsOfMotion:
 
     return EquationsOfMotion(
         name=f"moving_chain_{N}",
+        drawing=chains.moving_chain(N, absolute=True),
         p=[f"{axis}{i}" for i in range(1, N + 1) for axis in "xy"],
         parameters=parameters,
         mass=lambda s: np.tile([s.m, s.m], N),

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import checked
+from .drawings import spatial
 from .problem import Problem, Reference
 
 
@@ -30,6 +31,7 @@ def rolling_disc(
     """
     model = EquationsOfMotion(
         name="rolling_disc",
+        drawing=spatial.rolling_disc(R),
         p=["x", "y", "phi", "theta"],
         parameters={"m": m, "R": R},
         mass=lambda s: [s.m, s.m, 0.25 * s.m * s.R**2, 0.5 * s.m * s.R**2],
@@ -78,6 +80,7 @@ def sleigh(*, m: float = 1.0, offset: float = 0.5, speed: float = 1.5, t_end: fl
     """
     model = EquationsOfMotion(
         name="sleigh",
+        drawing=spatial.sleigh(offset),
         p=["x", "y", "theta"],
         parameters={"m": m, "J": 3 * m * offset**2, "offset": offset},
         mass=lambda s: [s.m, s.m, s.J],

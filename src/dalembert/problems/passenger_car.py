@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_finite, check_positive, checked
+from .drawings import vehicles
 from .passenger_car_references import PASSENGER_CAR
 from .problem import Problem, Reference
 from .rigid_bodies import Body
@@ -71,6 +72,7 @@ def passenger_car(
     check_finite("passenger_car", amplitude=amplitude)
     model = EquationsOfMotion(
         name="passenger_car",
+        drawing=vehicles.passenger_car(_WHEELS),
         p=["x", "y", "z", "roll", "pitch", "yaw", "hand", "steer"]
         + [f"{wheel}_{d}" for wheel in _WHEELS for d in ("z", "spin")],
         parameters={**_PARAMETERS, "speed": speed, "amplitude": amplitude, "frequency": frequency},

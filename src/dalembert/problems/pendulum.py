@@ -11,6 +11,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
 from .arguments import checked
+from .drawings import planar
 from .problem import Problem, Reference
 
 #: 4 K(1/2)², K the complete elliptic integral of the first kind: a pendulum of length 1 released from the horizontal
@@ -58,6 +59,7 @@ def pendulum(
 
     model = EquationsOfMotion(
         name="pendulum",
+        drawing=planar.pendulum(radius=0.07 * L),
         p=["x", "y"],
         parameters={"m": m, "L": L, "g": g} | ({"energy": total} if energy else {}),
         mass=lambda s: [s.m, s.m],

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_choice, check_count, check_finite, check_positive, checked
+from .drawings import chains
 from .problem import Problem, Reference
 
 COORDINATES = ("absolute", "joint")
@@ -91,6 +92,7 @@ def pendulum_chain(
 def _absolute(N: int, parameters: dict[str, float]) -> EquationsOfMotion:
     return EquationsOfMotion(
         name=f"pendulum_chain_{N}",
+        drawing=chains.pendulum_chain(N, absolute=True),
         p=[f"{axis}{i}" for i in range(1, N + 1) for axis in ("x", "y", "phi")],
         parameters=parameters,
         mass=lambda s: np.tile([s.m, s.m, s.m * s.L**2 / 12], N),
@@ -113,6 +115,7 @@ def _joint(N: int, parameters: dict[str, float]) -> EquationsOfMotion:
     coupling = N - np.arange(1, N + 1) + 0.5
     return EquationsOfMotion(
         name=f"pendulum_chain_{N}_joint",
+        drawing=chains.pendulum_chain(N, absolute=False),
         p=[f"phi{i}" for i in range(1, N + 1)],
         parameters=parameters,
         mass=lambda s: full_mass(s.p, s.m * s.L**2, coupling, coupling - 1 / 6),

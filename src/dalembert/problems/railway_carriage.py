@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion, Input
 
 from .arguments import check_positive, checked
+from .drawings import vehicles
 from .problem import Problem, known_values
 from .railway_carriage_references import RAILWAY_CARRIAGE
 from .rigid_bodies import Body, join
@@ -83,6 +84,7 @@ def railway_carriage(*, speed: float = 20.0, t_end: float = 15.0) -> Problem:
     check_positive("railway_carriage", speed=speed, t_end=t_end)
     model = EquationsOfMotion(
         name="railway_carriage",
+        drawing=vehicles.railway_carriage({b: k * _PIVOT for b, k in _BOGIES.items()}, {a: _place(a) for a in _AXLES}),
         p=[f"car_{d}" for d in _DIRECTIONS[1:]] + [f"{body}_{d}" for body in _BODIES for d in _DIRECTIONS],
         parameters={**_PARAMETERS, "speed": speed},
         inputs={f"line_{axle}": _line(_place(axle), speed) for axle in _AXLES},

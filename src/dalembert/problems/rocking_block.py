@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from .arguments import check_finite, check_positive, checked
+from .drawings import planar
 from .problem import Problem, Reference
 
 # by (L, H, m, g, th0, th_dot0): t, angle, rate, contact force
@@ -69,6 +70,7 @@ def rocking_block(
 
     model = EquationsOfMotion(
         name="rocking_block",
+        drawing=planar.rocking_block(L, H),
         p=["x", "z", "th"],
         parameters={"m": m, "L": L, "H": H, "g": g},
         mass=lambda s: [s.m, s.m, s.m * (s.L**2 + s.H**2) / 12],

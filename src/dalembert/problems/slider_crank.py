@@ -8,6 +8,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
 from .arguments import checked
+from .drawings import planar
 from .problem import Problem, Reference
 from .slider_crank_references import PUBLISHED, SLIDER_CRANK
 
@@ -71,6 +72,7 @@ def slider_crank(*, start: str = "smooth", damping: bool = False, nonlinear: boo
 
     model = EquationsOfMotion(
         name="slider_crank",
+        drawing=planar.slider_crank(),
         p=["phi1", "phi2", "x3", "q1", "q2", "q3", "q4"],
         parameters=dict(_PARAMETERS),
         mass=_mass,

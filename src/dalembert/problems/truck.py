@@ -8,6 +8,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion, Input
 
 from .arguments import checked
+from .drawings import vehicles
 from .problem import Problem, known_values
 from .truck_references import TRUCK
 
@@ -75,6 +76,7 @@ def truck(*, version: str = "constrained", springs: str = "pneumatic", t_end: fl
 
     model = EquationsOfMotion(
         name=f"truck_{version}_{springs}",
+        drawing=vehicles.truck(),
         p=["z1", "z2", "th2", "z3", "z4", "th4", "x5", "z5", "th5"],
         parameters=dict(_PARAMETERS),
         inputs={

@@ -8,6 +8,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion, Input
 
 from .arguments import checked
+from .drawings import vehicles
 from .problem import Problem, known_values
 from .truck_references import TRUCK11
 
@@ -64,6 +65,7 @@ def truck11(*, road: str = "sine") -> Problem:
     profile, kinks = roads[road]
     model = EquationsOfMotion(
         name=f"truck11_{road}",
+        drawing=vehicles.truck11(),
         p=["rear", "front", "chassis", "chassis_pitch", "engine", "engine_pitch", "cabin", "cabin_pitch", "seat",
            "load", "load_pitch"],
         parameters=dict(_PARAMETERS),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -102,6 +103,13 @@ class WithContacts(NoTimes):
     def overdue(self, values: np.ndarray) -> list[int]:
         own = enumerate(self.contacts.events, self._own)
         return [k for k, event in own if values[k] < 0 and event.change is not Change.CLOSES]
+
+    def memory(self) -> dict[str, Any]:
+        return {"actions": self.actions.memory(), "contacts": self.contacts.memory()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        self.actions.recall(memory["actions"])
+        self.contacts.recall(memory["contacts"])
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         users = [number for number in which if number < self._own]

@@ -165,8 +165,17 @@ class Continuous:
         own = model if reduction is None else reduction.of(model)
         self._own = own
         self._equations = own.kept.get(EQUATIONS, None, lambda: Equations(own))
+        kept = np.arange(len(model.names("x"))) if reduction is None else reduction.expansion.kept
+        self.moving = kept[self._equations.moving]  # unknowns of the whole model that stay
         self._y = np.zeros(self._equations.n_y)
         self._x_dot = np.zeros(len(own.names("x")))
+
+    def memory(self) -> list[np.ndarray]:
+        """From where the next search begins, for a checkpoint."""
+        return [self._y.copy(), self._x_dot.copy()]
+
+    def recall(self, memory: list[np.ndarray]) -> None:
+        self._y, self._x_dot = memory
 
     def solve(self, t: float, point: Point, differs: Callable[[np.ndarray, np.ndarray], bool]) -> Point:
         """The point with unknowns that suit its discrete values; itself if nothing that they depend on has changed."""

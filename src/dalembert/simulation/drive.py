@@ -31,6 +31,9 @@ def drive(task: Task, clock: list[float] | None) -> Solution:
 
 
 def _drive(task: Task, clock: list[float] | None) -> Solution:
+    place = None if task.checkpoint is None else task.checkpoint.open(task)
+    if isinstance(place, Solution):  # there is nothing left to do
+        return place
     contacts, switching, start = None, None, None
     if task.model.has_contacts and task.options.treats_contacts:
         initial = free_values(task)
@@ -69,7 +72,7 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
     handler = EventHandler(task.events, responder, recorder, task.t0, task.t1)
     not_interrupted()
     try:
-        return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step)
+        return Loop(segments, handler, recorder, task.t0, task.t1).run(initial, task.first_step, place)
     except (StepSizeTooSmall, TooManySteps, SingularMatrix) as error:
         if index is not None:  # the likeliest cause
             error.args = (f"{error} {explained(own, index, task.t0)} {remedy(own)}", *error.args[1:])

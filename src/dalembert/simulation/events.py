@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,23 @@ class EventHandler:
         self._counts = np.zeros(len(events), int)
         self._last_restart = t0
         self._restarts_by = [deque(maxlen=RESTARTS) for _ in events]
+
+    def memory(self) -> dict[str, Any]:
+        """For a checkpoint: all that changes during a run."""
+        return {
+            "counts": self._counts.copy(),
+            "last_restart": self._last_restart,
+            "restarts": [list(recent) for recent in self._restarts_by],
+            "responder": self.responder.memory(),
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        self._counts[:] = memory["counts"]
+        self._last_restart = memory["last_restart"]
+        for recent, restarts in zip(self._restarts_by, memory["restarts"], strict=True):
+            recent.clear()
+            recent.extend(restarts)
+        self.responder.recall(memory["responder"])
 
     # -- the start of a segment ------------------------------------------------------------------------------------
 

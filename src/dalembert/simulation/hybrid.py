@@ -163,6 +163,12 @@ class Responder(Protocol):
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         """The state after the events `which`, numbers in order, have occurred together."""
 
+    def memory(self) -> dict[str, Any]:
+        """All that changes during a run, for a checkpoint: numbers, texts, arrays, in lists and mappings."""
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Be as one was when `memory` was asked."""
+
 
 class Actions(NoTimes):
     """The actions of users' events, one after the other: each sees what those before it have changed."""
@@ -183,6 +189,12 @@ class Actions(NoTimes):
 
     def overdue(self, values: np.ndarray) -> list[int]:
         return []
+
+    def memory(self) -> dict[str, Any]:
+        return {}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        pass
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         for number in which:

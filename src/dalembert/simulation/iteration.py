@@ -173,6 +173,14 @@ class Iteration:
         what = "truth values of relations and discrete variables do not settle"
         raise self._unsettled(what, self._names(bits if len(bits) else moving))
 
+    def another(self, start: Point, bits: np.ndarray, avoid: set[bytes]) -> Point | None:
+        """A point with other truth values of these relations than those to avoid; None if no others suit."""
+        for choice in sorted(itertools.product((0.0, 1.0), repeat=len(bits)), key=self._distance(start.discrete[bits])):
+            point = self._with(start, bits, np.array(choice))
+            if point is not None and point.discrete[self.changes.bits].tobytes() not in avoid:
+                return point
+        return None
+
     @staticmethod
     def _distance(bits: np.ndarray) -> Callable[[Iterable[float]], int]:
         return lambda choice: int((np.array(choice) != bits).sum())

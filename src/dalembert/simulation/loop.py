@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from dalembert.errors import (
 from dalembert.model import Model
 from dalembert.regularize import InitialValues
 from dalembert.regularize.initial_accelerations import dependent_constraints
+from dalembert.simulation.continuation import Place
 from dalembert.simulation.events import SIMULTANEOUS, EventHandler, Stop
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.recorder import Recorder
@@ -65,14 +67,15 @@ class Loop:
         self._open = False  # whether the buffer of the stepper may hold steps that have not been kept
         self._progress = (0, t0)  # accepted steps and time when progress was last looked at
 
-    def run(self, initial: InitialValues, first_step: float | None) -> Solution:
-        """Integrate; whatever happens, everything computed is in the result or in the exception's `.solution`."""
+    def run(self, initial: InitialValues, first_step: float | None, place: Place | None = None) -> Solution:
+        """Integrate, or go on from a place; whatever happens, everything computed is in the result or in the
+        exception's `.solution`."""
         recorder = self.recorder
         x, x_dot = self.segments.current.start(initial)
         recorder.begin(self.segments.current, x, initial)
         try:
             self._must_determine_multipliers(initial)
-            self._integrate(x, x_dot, first_step)
+            self._integrate(x, x_dot, first_step, place)
         except KeyboardInterrupt as interrupt:
             if isinstance(interrupt, DalembertError):
                 raise
@@ -112,24 +115,35 @@ class Loop:
                 "Geoms(singular='step over') passes isolated singular positions."
             )
 
-    def _integrate(self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None) -> None:
+    def _integrate(
+        self, x: np.ndarray, x_dot: np.ndarray, first_step: float | None, place: Place | None = None
+    ) -> None:
         if self.t0 == self.t1:
             return
         self._breaks = deque(self._breakpoints())
         smooth = self._smooth(list(self._breaks))
         t, since_last = beginning(self.model, self.t0, self.t1), np.inf
-        if self._has_ended():
+        if place is not None:
+            self._recall(place)
+        elif self._has_ended():
             return
-        self.events.look(self.segments.current, t, x, x_dot)
+        else:
+            self.events.look(self.segments.current, t, x, x_dot)
         while True:
-            goal = self._goal = self._next_goal(t)
-            if self._is_ahead(goal.end, t):
-                self.segments.current.stepper.start(t, x, x_dot, goal.end, first_step)
-                self.segments.current.stepper.limit_first_step(0.1 * self.events.responder.soon(since_last))
-                first_step = None
+            if place is not None:  # as if the kernel had just returned, on the way to a goal
+                goal, place = self._goal, None
                 if self._reach():
                     return
-                goal = self._goal  # events on the way may have set another
+                goal = self._goal
+            else:
+                goal = self._goal = self._next_goal(t)
+                if self._is_ahead(goal.end, t):
+                    self.segments.current.stepper.start(t, x, x_dot, goal.end, first_step)
+                    self.segments.current.stepper.limit_first_step(0.1 * self.events.responder.soon(since_last))
+                    first_step = None
+                    if self._reach():
+                        return
+                    goal = self._goal  # events on the way may have set another
             if goal.broken:
                 self._breaks.popleft()
                 t, x, x_dot, since_last = self._cross(goal.stop, goal.end, goal.stop in smooth)
@@ -245,6 +259,7 @@ class Loop:
                 return False
             if reason in (Status.BUFFER_FULL, Status.EVENT):
                 self._must_progress()
+                self._save_if_due()
                 continue
             if reason == Status.EVENT_FAILED:
                 raise self.events.failure(segment, float(stepper.scan.failed[0]), stepper.scan.out)
@@ -296,6 +311,40 @@ class Loop:
             if overdue:
                 self._respond(Stop(t, x, tuple(overdue), False), starts=starts)
         return since_last
+
+    # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    def _save_if_due(self) -> None:
+        """Between two calls of a kernel, where all that goes on is in the hands of the parts of the loop."""
+        saving = self.recorder.checkpoint
+        if saving is not None and saving.due:
+            message = f"checkpoint at t = {self.recorder.reached:.9g}"
+            saving.save(lambda: self.recorder.solution("running", message), Place(self._memory()))
+
+    def _memory(self) -> dict[str, Any]:
+        return {
+            "breaks": len(self._breaks),
+            "goal": [self._goal.stop, self._goal.end, self._goal.broken],
+            "shown": [list(pair) for pair in self.recorder.shown.items()],
+            "progress": list(self._progress),
+            "recent": [list(piece) for piece in self._recent],
+            "segments": self.segments.memory(),
+            "events": self.events.memory(),
+            "recorder": self.recorder.memory(),
+        }
+
+    def _recall(self, place: Place) -> None:
+        """Be as one was there."""
+        memory = place.memory
+        while len(self._breaks) > memory["breaks"]:
+            self._breaks.popleft()
+        self._goal, self.recorder.shown = Goal(*memory["goal"]), dict(memory["shown"])
+        taken, reached = memory["progress"]
+        self._progress = (taken, reached)
+        self._recent = deque((t, x) for t, x in memory["recent"])
+        self.segments.recall(memory["segments"])
+        self.events.recall(memory["events"])
+        self.recorder.recall(memory["recorder"], place.arguments, self.segments.current)
 
     # -- singular positions ----------------------------------------------------------------------------------------
 

@@ -127,7 +127,7 @@ class Sampling:
             _must_fit(abs(t1 - t0) / self.max_spacing, self._row, f"max_spacing={self.max_spacing:g}")
         if self.per_step is not None:
             _must_fit(self.per_step, self._row, f"per_step={self.per_step}")
-        self._next = 0
+        self.next = 0
         self._count = 0
 
     @property
@@ -139,8 +139,8 @@ class Sampling:
         """The start, if it is an output time."""
         if self.times is None:
             return np.array([self.t0])
-        self._next = int(self.times[:1].tolist() == [self.t0])
-        return self.times[: self._next]
+        self.next = int(self.times[:1].tolist() == [self.t0])
+        return self.times[: self.next]
 
     def count(self, steps: int) -> None:
         """So many steps more: raise if their output would be too much."""
@@ -158,11 +158,11 @@ class Sampling:
     def within(self, t: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Output times in new steps, which end at t and have size h; also the numbers of the steps, and s there."""
         if self.times is not None:
-            ahead = self.times[self._next :]
+            ahead = self.times[self.next :]
             along = ahead if self.direction > 0 else -ahead
-            last = self._next + int(np.searchsorted(along, t[-1] * self.direction, side="right"))
-            times = self.times[self._next : last]
-            self._next = last
+            last = self.next + int(np.searchsorted(along, t[-1] * self.direction, side="right"))
+            times = self.times[self.next : last]
+            self.next = last
             step = np.searchsorted(t * self.direction, times * self.direction, side="left")
             return times, step, (times - t[step]) / h[step]
         if self.per_step is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,7 +86,8 @@ class Recorder:
         t[-1] = self.shown.get(float(t[-1]), t[-1])
         self.sampling.count(len(t))
         self._add(t, h, c)
-        self.x, self.reached = c[-1, 0], float(t[-1])  # as the method goes on, with multipliers of its own
+        # as the method goes on, with multipliers of its own: those of the result may be settled in place
+        self.x, self.reached = c[-1, 0].copy(), float(t[-1])
         self.steps += len(t)
 
     @property
@@ -152,8 +153,9 @@ class Recorder:
             else:
                 x = segment.settled(unsettled, x)
         after = self.sampling.kept(segment.in_whole(x, self.form.n)).copy()
-        self._restarts.append(self.steps)
-        self._restart_x.append(after)
+        if self.dense:
+            self._restarts.append(self.steps)
+            self._restart_x.append(after)
         if self._points and self._points[-1][0][-1:].tolist() == [self.reached]:
             self._points[-1][1][-1] = after  # as in dense output: right after the jump
 
@@ -182,12 +184,46 @@ class Recorder:
         self.segment = self.bar = self.monitor = None
 
     def report(self) -> None:
-        """Progress bar and checkpoint."""
+        """Progress bar."""
         if self.bar is not None:
             self.bar(self.reached)
-        if self.checkpoint is not None and self.checkpoint.due:
-            message = f"checkpoint at t = {self.reached:.9g}"
-            self.checkpoint.save(lambda: self.solution("running", message))
+
+    # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, Any]:
+        """What is no result, and how much of the result there was: later ones may have more."""
+        return {
+            "steps": self.steps,
+            "reached": self.reached,
+            "x": self.x.copy(),
+            "seconds": time.perf_counter() - self._begun,
+            "points": sum(len(t) for t, _ in self._points),
+            "next": self.sampling.next,
+            "jumps": len(self._restarts),
+            "segments": len(self._segments),
+            "occurrences": len(self.occurrences),
+            "attempts": sum(map(len, self._attempts)),
+        }
+
+    def recall(self, memory: Mapping[str, Any], arguments: Mapping[str, Any], segment: Segment) -> None:
+        """Go on in a segment from the results that a file has; `arguments` are those of a `Solution`."""
+        self.steps, self.reached, self.x, self.segment = memory["steps"], memory["reached"], memory["x"], segment
+        self._begun = time.perf_counter() - memory["seconds"]
+        trajectory: Trajectory = arguments["trajectory"]
+        if self.dense:
+            steps, jumps = slice(0, memory["steps"]), slice(0, memory["jumps"])
+            coefficients = trajectory.coefficients[steps]
+            self._chunks = [(trajectory.t[steps], trajectory.h[steps], coefficients)] if memory["steps"] else []
+            self._restarts = trajectory.restarts[jumps].tolist()
+            self._restart_x = list(trajectory.restart_x[jumps])
+            self.sampling.count(self.steps)
+        else:
+            self._points = [tuple(part[: memory["points"]].copy() for part in trajectory.points())]
+            self.sampling.next = memory["next"]
+        self._segments = list(arguments["segments"])[: memory["segments"]]
+        self.occurrences = list(arguments["events"])[: memory["occurrences"]]
+        if self.traced:
+            self._attempts = [arguments["trace"].rows[: memory["attempts"]]]
 
     # -- the result ------------------------------------------------------------------------------------------------
 

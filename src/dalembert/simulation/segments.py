@@ -25,7 +25,7 @@ from dalembert.regularize.judgement import OCCASION, warn_of_change
 from dalembert.simulation.hybrid import HybridState
 from dalembert.simulation.layout import reduction_of, tightened
 from dalembert.simulation.task import Task
-from dalembert.solvers.method import RunSpec, Stepper
+from dalembert.solvers.method import RunSpec, Snapshot, Stepper
 from dalembert.solvers.multipliers import multipliers_of
 from dalembert.solvers.start import start_values
 
@@ -277,7 +277,53 @@ class Segments:
         self.current = segment
         return segment
 
+    # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, Any]:
+        """All segments, with the records of their steppers."""
+        steppers = list(dict.fromkeys(segment.stepper for segment in self._known.values()))
+        return {
+            "known": [
+                {
+                    "active": None if active is None else sorted(active),
+                    "discrete": segment.model.graph.discrete_values.copy(),
+                    "stepper": steppers.index(segment.stepper),
+                }
+                for active, segment in self._known.items()
+            ],
+            "steppers": [_without_buffer(stepper.snapshot()) for stepper in steppers],
+            "current": list(self._known).index(self.current.active),
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Make the same segments in the same order, and let their steppers be where they were."""
+        steppers: dict[int, Stepper] = {}
+        known = [None if entry["active"] is None else frozenset(entry["active"]) for entry in memory["known"]]
+        for active, entry in zip(known, memory["known"], strict=True):
+            segment = self.of(active)
+            segment.stepper.set_discrete(segment.model.with_discrete(entry["discrete"]))
+            self._known[active] = segment.of_model(segment.model.with_discrete(entry["discrete"]))
+            steppers[entry["stepper"]] = segment.stepper
+        for number, taken in enumerate(memory["steppers"]):
+            _restore(steppers[number], taken, self.task.max_steps)
+        self.current = self._known[known[memory["current"]]]
+        self.current.stepper.model = self.current.model
+
     def release(self) -> None:
         """Give the steppers back."""
         for segment in self._known.values():
             segment.stepper.release()
+
+
+def _without_buffer(taken: Snapshot) -> dict[str, Any]:
+    """A snapshot between two calls of the kernel: the steps in the buffer have been collected."""
+    names = [name for name in taken.arrays if not name.startswith("buffer ")]
+    return {"method": taken.method, "names": names, "arrays": [taken.arrays[name] for name in names]}
+
+
+def _restore(stepper: Stepper, memory: Mapping[str, Any], max_steps: int) -> None:
+    own = stepper.snapshot().arrays
+    arrays = {name: array for name, array in own.items() if name.startswith("buffer ")}
+    arrays |= dict(zip(memory["names"], memory["arrays"], strict=True))
+    stepper.restore(Snapshot(memory["method"], arrays))
+    stepper.state.set(max_steps=max_steps)  # more than before may be allowed

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +17,22 @@ from dalembert.regularize.initial import own_start
 from dalembert.simulation.changes import OF_VALUE, SMALLEST, changes_of
 from dalembert.simulation.continuous import Continuous
 from dalembert.simulation.hybrid import Actions, HybridState
-from dalembert.simulation.iteration import OF_TIMES, Iteration, Point
+from dalembert.simulation.iteration import COMBINED, OF_TIMES, Iteration, Point
 from dalembert.simulation.layout import reduction_of
 from dalembert.simulation.loop import beginning
 from dalembert.simulation.task import Task
 
 #: changes of one relation that are remembered; so many of them within this part of the interval are chattering
 REMEMBERED, NO_PROGRESS = 200, 1e-7
+#: of the interval: changes within it come at practically the same time
+AT_ONCE = 1e-9
 #: so many changes, each pause shorter than this part of the one before and at last than that of the interval, and then
 #: none for this many pauses: they have accumulated
 FASTER, STEADY, SHORT, LONG = 10, 0.97, 1e-3, 20
+
+
+#: arrays of `Switching` that change during a run
+ARRAYS = ("bits", "bands", "_largest", "_changed", "_clocks")
 
 
 class Switching:
@@ -51,6 +58,7 @@ class Switching:
         self._recent = [deque(maxlen=REMEMBERED) for _ in self.events]
         #: when discrete variables changed last, and before that
         self._changed = np.full((2, len(model.discrete_names)), -np.inf)
+        self._visits: list[tuple[float, np.ndarray, np.ndarray]] = []  # truth values and unknowns at one time
         self._next = np.inf
         self._clocks = np.zeros((0, 2))
         self._warned: set[str] = set()
@@ -107,6 +115,27 @@ class Switching:
 
         return given_values(self.model, {"x0": given})[0]["x"]
 
+    # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, Any]:
+        """All that changes during a run."""
+        return {
+            **{name: getattr(self, name).copy() for name in ARRAYS},
+            "ended": self.ended,
+            "next": self._next,
+            "recent": [list(recent) for recent in self._recent],
+            "warned": sorted(self._warned),
+            "continuous": self._continuous.memory(),
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Be as one was when `memory` was asked."""
+        for name in ARRAYS:
+            setattr(self, name, memory[name])
+        self.ended, self._next, self._warned = memory["ended"], memory["next"], set(memory["warned"])
+        self._recent = [deque(recent, maxlen=REMEMBERED) for recent in memory["recent"]]
+        self._continuous.recall(memory["continuous"])
+
     # -- the protocol of a responder -------------------------------------------------------------------------------
 
     def respond(self, state: HybridState, which: Sequence[int], moved: bool = False) -> HybridState:
@@ -127,7 +156,10 @@ class Switching:
             self.bands[list(which)] = np.maximum(self.bands[list(which)], 4 * values[list(which)])
             self._must_progress(t, which)
         suits = None if moved else state.discrete
-        point = self._event(t, Point(x, discrete, found_for=suits), self._due(t), state.terminal)
+        begun = Point(x, discrete, found_for=suits)
+        point = self._event(t, begun, self._due(t), state.terminal)
+        if which:
+            point = self._elsewhere(t, state, begun, point)
         changed = point.discrete != state.discrete
         self._changed[1, changed], self._changed[0, changed] = self._changed[0, changed], t
         if point.found is None and not which and not moved:  # the unknowns are what they were
@@ -218,6 +250,37 @@ class Switching:
             upcoming.append(start + number * interval)
         return min(upcoming)
 
+    # -- going back and forth ------------------------------------------------------------------------------------------
+
+    def _elsewhere(self, t: float, state: HybridState, begun: Point, point: Point) -> Point:
+        """The point; or if it leads back to where everything was at practically the same time, another one that suits.
+
+        So it is with feedback that drives a switch over: on both sides of the relation that changes, solutions lead
+        back to it, and the one that goes on is far away.
+        """
+        bits, moving = self.changes.bits, self._continuous.moving
+        if self._visits and t - self._visits[-1][0] > AT_ONCE * abs(self.t1 - self.t0):
+            self._visits.clear()
+        if not self._visits:
+            self._visits.append((t, state.discrete[bits], state.vectors["x"]))
+        scale = self._tolerances.atol + self._tolerances.rtol * np.abs(point.x)
+        back = any(
+            np.array_equal(before, point.discrete[bits]) and (np.abs(x - point.x) <= scale)[moving].all()
+            for _, before, x in self._visits
+        )
+        if back:
+            points = (state.vectors["x"], begun.discrete), (point.x, point.discrete)
+            values = [self.changes.values(t, x, self.model.theta(t, discrete)) for x, discrete in points]
+            affected = np.abs(values[0] - values[1]) / (np.abs(values[0]) + np.abs(values[1]) + self.bands)
+            chosen = np.sort(np.argsort(-affected, kind="stable")[:COMBINED])
+            iteration = self._iteration(t, lambda point: self._continuous.solve(t, point, self._matter))
+            visited = {before.tobytes() for _, before, _ in self._visits}
+            other = iteration.another(point, bits[chosen], visited)
+            if other is not None:
+                point = self._event(t, other, ())
+        self._visits.append((t, point.discrete[bits], point.x))
+        return point
+
     # -- chattering ------------------------------------------------------------------------------------------------
 
     def _must_progress(self, t: float, which: Sequence[int]) -> None:
@@ -299,6 +362,13 @@ class WithSwitching:
     def watch(self) -> tuple[slice, np.ndarray, np.ndarray]:
         bits, bands = self.switching.bits, self.switching.bands
         return slice(self._own, self._own + len(bits)), np.where(bits != 0, 1.0, -1.0), bands
+
+    def memory(self) -> dict[str, Any]:
+        return {"actions": self.actions.memory(), "switching": self.switching.memory()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        self.actions.recall(memory["actions"])
+        self.switching.recall(memory["switching"])
 
     def respond(self, state: HybridState, which: Sequence[int]) -> HybridState:
         after = self.actions.respond(state, [number for number in which if number < self._own])

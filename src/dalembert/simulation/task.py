@@ -9,7 +9,7 @@ from typing import Any
 from dalembert.model import Model
 from dalembert.model.event import Event
 from dalembert.regularize.form import Form
-from dalembert.simulation.checkpoint import Checkpoint
+from dalembert.simulation.checkpoint import Saving
 from dalembert.simulation.output import Sampling
 from dalembert.solvers.method import MethodOptions, Tolerances
 
@@ -36,4 +36,4 @@ class Task:
     dense_output: bool
     trace: bool
     bar: Callable[[float], None] | None
-    checkpoint: Checkpoint | None
+    checkpoint: Saving | None

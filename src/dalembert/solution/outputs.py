@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.model import Model
-from dalembert.model.outputs import role_of
+from dalembert.model.outputs import Outputs, role_of
 from dalembert.model.vocabulary import FUNCTIONS, SETTLED
 
 if TYPE_CHECKING:
@@ -24,16 +24,18 @@ PIECE = 2_000_000
 class Source:
     """What outputs are computed with: the model, and the times at which its inputs are taken.
 
-    `doubled`: of equal times the first is before a jump, the others after it.
+    `doubled`: of equal times the first is before a jump, the others after it. `outputs`: others than the model's.
     """
 
     model: Model
     interval: tuple[float, float]
     doubled: bool = False
+    outputs: Outputs | None = None
 
     def values(self, view: StateView, name: str) -> np.ndarray | float:
         """An output at the points of a view, shape (times, output)."""
-        outputs, points = self.model.outputs, Points(self, view)
+        outputs = self.model.outputs if self.outputs is None else self.outputs
+        points = Points(self, view)
         reads, traced, shape, where = outputs.reads(name), outputs[name].traced, outputs.shape(name), role_of(name)
         a = view._accelerations(lambda: points.accelerations(where)) if reads.accelerations else None
         found = np.empty((len(points.t), *shape))

@@ -18,13 +18,25 @@ if TYPE_CHECKING:
     from dalembert.solution.solution import Solution
 
 RESIDUALS = {f"{level} residual": level for level in LEVELS}
+#: diagrams of their own: what is missing where a result has none
+DIAGRAMS = {
+    "residuals": "the model has no constraints, or was not loaded with the result",
+    "step size": "single points were kept only; use simulate(..., dense_output=True)",
+    "order": "it is noted for methods of variable order by simulate(..., trace=True)",
+    "energy": "the model has no output of this name; give it one, outputs={'energy': lambda s: ...}",
+}
 
 
 def plot(sol: Solution, names: tuple[str, ...], ax: Axes | None, against: str) -> Axes:
     """One line for each name; see `Solution.plot`."""
     names = names or sol._names.get("p") or sol._names.get("x") or sol.names
+    if len(names) == 1 and names[0] in DIAGRAMS and names[0] not in sol:
+        return diagram(sol, names[0], ax)
     residuals = [name for name in names if name in RESIDUALS and name not in sol]
-    known = (*sol.names, *sol.output_names, *RESIDUALS)
+    known = (*sol.names, *sol.output_names, *RESIDUALS, *DIAGRAMS)
+    alone = [name for name in names if name in DIAGRAMS and name not in sol]
+    if alone:
+        raise OptionError(f"'{alone[0]}' is a diagram of its own: plot it on other axes than {', '.join(names)}")
     faults = [explain_unknown(str(name), known) for name in names if name not in sol and name not in RESIDUALS]
     if against != "t" and against not in sol:
         faults.append("against=: " + explain_unknown(str(against), ("t", *sol.names, *sol.output_names)))
@@ -55,6 +67,30 @@ def plot(sol: Solution, names: tuple[str, ...], ax: Axes | None, against: str) -
     if len(curves) == 1:
         ax.set_ylabel(_label(next(iter(curves))))
     else:
+        ax.legend()
+    return ax
+
+
+def diagram(sol: Solution, name: str, ax: Axes | None) -> Axes:
+    """Residuals of all levels, step sizes, orders, or energies over time."""
+    from dalembert.viewer import pictures
+
+    make = {"residuals": pictures.residuals, "step size": pictures.step_sizes, "order": pictures.orders}
+    found = make.get(name, pictures.energy)(sol)
+    if found is None:
+        raise OptionError(f"'{name}' cannot be plotted: {DIAGRAMS[name]}")
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(layout="constrained")
+    style = {"drawstyle": "steps-pre"} if name in ("step size", "order") else {}
+    for label, values in found.curves.items():
+        ax.plot(found.t, np.where(values > 0, values, np.nan) if found.log else values, label=_label(label), **style)
+    if found.log:
+        ax.set_yscale("log")
+    ax.set_xlabel("t")
+    ax.set_ylabel(_label(found.title))
+    if len(found.curves) > 1:
         ax.legend()
     return ax
 

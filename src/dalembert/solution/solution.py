@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from dalembert.viewer.animation import Animation
+    from dalembert.viewer.report import Report
+
 
 #: vectors without which residuals cannot be computed, by level
 NEEDED = {level: FUNCTIONS[function].reads for level, function in RESIDUALS.items()}
@@ -95,6 +98,9 @@ class Solution(StateView):
     >>> sol.at(0.5).p
     array([1.])
     """
+
+    #: what ``method="auto"`` chose, why, and what it had tried before; None if the method was given
+    method_choice: Any = None
 
     def __init__(
         self,
@@ -325,11 +331,13 @@ class Solution(StateView):
         ----------
         *names : str
             Variables and outputs (each entry of a vector is a curve); default: all positions. Or "position residual"
-            and the like (logarithmic, the largest of each level at the times `t`).
+            and the like (logarithmic, the largest of each level at the times `t`). Or one of the diagrams "residuals"
+            (of all levels), "step size", "order" (needs ``simulate(..., trace=True)``) and "energy".
         ax : matplotlib Axes, optional
             Where to draw; default: a new figure.
         against : str
-            "t" or the variable (or scalar output) on the horizontal axis.
+            "t" or the variable (or scalar output) on the horizontal axis: ``sol.plot("x_dot", against="x")`` is a phase
+            diagram.
 
         Returns
         -------
@@ -338,6 +346,77 @@ class Solution(StateView):
         from dalembert.solution.plotting import plot
 
         return plot(self, names, ax, against)
+
+    def animate(
+        self,
+        path: str | PathLike | None = None,
+        *,
+        drawing: Any = None,
+        frames: int = 480,
+        plots: Any = None,
+        title: str | None = None,
+        speed: float | None = None,
+        **options: Any,
+    ) -> Animation:
+        """A moving picture: a page that browsers open from a file, or a film. Notebooks show what it returns.
+
+        Parameters
+        ----------
+        path : path, optional
+            A page (``.html``), a film (``.gif``; ``.mp4``: ``pip install dalembert[video]``), a picture (``.png``).
+        drawing : Drawing or parts of `dalembert.draw`, optional
+            What the model looks like. Default: as the model says; without any drawing, columns.
+        frames : int
+            Equidistant ones; moments right before and after events and impacts are added.
+        plots : sequence of names or of lists of names, optional
+            Variables and outputs that are plotted beside it. Default: what seems to matter; []: none.
+        title : str, optional
+            Default: the name of the model.
+        speed : float, optional
+            Time of the model in a second.
+        **options
+            Of films and pictures, see `Animation.save`.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> sol = da.problems.car_axis().simulate()
+        >>> len(sol.animate(frames=100).html()) < 200_000
+        True
+        """
+        from dalembert.viewer.animation import animate
+
+        return animate(
+            self, path, drawing=drawing, frames=frames, plots=plots, title=title, speed=speed, **options
+        )
+
+    def report(self, path: str | PathLike | None = None, *, title: str | None = None, animation: bool = True) -> Report:
+        """Everything about this result on one page: equations, parameters, method, statistics, diagrams, animation.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file whose name ends with ``.html``. Notebooks show what is returned.
+        title : str, optional
+            Default: the name of the model.
+        animation : bool
+            Whether it has one.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> da.problems.pendulum().simulate().report(title="A pendulum")
+        Report('A pendulum', ...)
+        """
+        from dalembert.viewer.report import report
+
+        return report(self, path, title=title, animation=animation)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from dalembert.viewer.summary import solution_html
+
+        return solution_html(self)
 
     def save(self, path: str | PathLike) -> Path:
         """Write everything but the model to an HDF5 file; a file of this name is replaced in one go, or not at all.

@@ -53,7 +53,10 @@ def load(cls: type[Solution], path: str | PathLike, model: Model | None) -> Solu
         raise OptionError(f"model= must be a model or None, not {type(model).__name__}")
     path = as_path(path)
     try:
-        arguments = Reader(container.Content(path)).arguments()
+        content = container.Content(path)
+        if content.description.get("kind", "result") != "result":
+            raise FileError(f"'{path}' is a {content.description['kind']}, not one result: Sweep.load reads it", path)
+        arguments = Reader(content).arguments()
         solution = cls(model=None, **arguments)
     except FileError:
         raise

@@ -70,6 +70,10 @@ class Snapshot:
     arrays: Mapping[str, np.ndarray]
 
 
+#: of the interval: no first step is guessed to be shorter
+SHORTEST_FIRST = 1e-10
+
+
 class Stepper(Protocol):
     """A method at work on one form. All its state is in arrays, so that it can go on after every return."""
 
@@ -208,7 +212,8 @@ def first_step_guess(
     size, speed = (root_mean_square(y / weight) if x.size else 0.0 for y in (x, x_dot))
     speed *= time_unit
     guess = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
-    return min(time_unit * min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf), 0.1 * span)
+    first = min(time_unit * min(100 * guess, (0.01 / speed) ** 0.2 if speed > 0 else np.inf), 0.1 * span)
+    return max(first, SHORTEST_FIRST * span)  # derivatives of unknowns that jump say nothing
 
 
 def counters(count: np.ndarray) -> dict[str, int]:

@@ -11,6 +11,7 @@ from dalembert.modelica import tree
 from dalembert.modelica.source import nearest
 from dalembert.modelica.symbolic.execution import Budget
 from dalembert.modelica.symbolic.externals import Answer, call_external
+from dalembert.modelica.symbolic.externals.lapack import WHOLE
 from dalembert.modelica.symbolic.functions import Body, arguments, empty_record, spread, together
 from dalembert.modelica.values import Arr, EnumType, RecordValue
 
@@ -34,6 +35,7 @@ class Calls:
         self.records: dict[str, FlatRecord] = {} if flat is None else flat.records
         self.enumerations: dict[str, EnumType] = {} if flat is None else flat.enumerations
         self.externals: dict[str, list[FlatFunction]] = {} if flat is None else flat.externals
+        self.notes: dict[str, None] = {}  # what is worth knowing about the calls that were made, in order
         self._made: dict[Hashable, tuple[Any, list[Any]]] = {}
         self._depth = 0
         self._budget = Budget()
@@ -79,6 +81,9 @@ class Calls:
             self._budget = Budget()
         self._depth += 1
         try:
+            whole = WHOLE.get(function.name)
+            if whole is not None and (found := whole(list(given.values()))) is not None:
+                return found
             body = Body(function, self, evaluator, node)
             if function.external is not None:
                 return self.external(function, body.begin(given), body)

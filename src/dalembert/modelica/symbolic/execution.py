@@ -112,6 +112,10 @@ class Execution:
         match node:
             case tree.Assignment(target=tree.Ref()):
                 self.assign(node.target, self.evaluator.value(node.value))
+            case tree.Assignment(target=tree.Array()):
+                values = [self.evaluator.value(one) for one in node.value.items]
+                for target, value in zip(node.target.items, values, strict=True):
+                    self.assign(target, value)
             case tree.Assignment():
                 self.assign_many(node)
             case tree.If():

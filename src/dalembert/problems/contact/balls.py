@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_count, check_positive, checked
+from ..drawings import contacts
 from ..problem import Reference
 from .checks import check_restitution
 from .problem import ImpactProblem, KnownImpact
@@ -38,6 +39,7 @@ def bouncing_ball(
     z, speed = bounce(t_end, h, e, g)
     model = EquationsOfMotion(
         name="bouncing_ball",
+        drawing=contacts.balls_on_floor(["floor"], R, ["z"]),
         p=["z"],
         parameters={"m": m, "g": g, "R": R},
         mass=lambda s: [s.m],
@@ -91,6 +93,7 @@ def bouncing_balls(
     names = [f"floor{i + 1}" for i in range(N)]
     model = EquationsOfMotion(
         name="bouncing_balls",
+        drawing=contacts.balls_on_floor(names, R, [f"z{i + 1}" for i in range(N)]),
         p=[f"z{i + 1}" for i in range(N)],
         parameters={"m": m, "g": g, "R": R},
         mass=lambda s: [s.m] * N,
@@ -155,6 +158,7 @@ def ball_stack(
     names = ["floor", *(f"touch{i}" for i in range(1, N))]
     model = EquationsOfMotion(
         name="ball_stack",
+        drawing=contacts.balls_on_floor(names, R, [f"z{i + 1}" for i in range(N)], stacked=True),
         p=[f"z{i + 1}" for i in range(N)],
         parameters={"m": m, "g": g, "R": R},
         mass=lambda s: [s.m] * N,

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_count, check_positive, checked
+from ..drawings import contacts
 from ..problem import Reference
 from .problem import MOST_KNOWN, ImpactProblem, KnownImpact
 
@@ -56,6 +57,7 @@ def billiard(
 
     model = EquationsOfMotion(
         name="billiard",
+        drawing=contacts.billiard(n, R, width, 4 * R * rows),
         p=[f"{axis}{i + 1}" for i in range(n) for axis in "xy"],
         parameters={"m": m, "R": R, "width": width, "height": 4 * R * rows},
         mass=lambda s: [s.m] * (2 * n),

@@ -9,6 +9,7 @@ from dalembert.model import EquationsOfMotion
 from dalembert.model.contacts import IMPACTS
 
 from ..arguments import check_choice, check_count, check_positive, checked
+from ..drawings import contacts
 from ..problem import Reference
 from .checks import check_restitution
 from .problem import MOST_KNOWN, ImpactProblem, KnownImpact
@@ -46,6 +47,7 @@ def ball_chain(
     check_positive("ball_chain", speed=speed, distance=distance, R=R, m=m, t_end=t_end)
     model = EquationsOfMotion(
         name="ball_chain",
+        drawing=contacts.ball_chain(N, R),
         p=[f"x{i + 1}" for i in range(N)],
         parameters={"m": m, "R": R},
         mass=lambda s: [s.m] * N,
@@ -139,6 +141,7 @@ def newtons_cradle(
 
     model = EquationsOfMotion(
         name="newtons_cradle",
+        drawing=contacts.newtons_cradle(N, R),
         p=[f"th{i + 1}" for i in range(N)],
         parameters={"m": m, "R": R, "L": length, "g": g},
         mass=lambda s: [s.m * s.L**2] * N,

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_choice, check_positive, checked
+from ..drawings import contacts
 from ..problem import Reference
 from .problem import ImpactProblem
 
@@ -36,6 +37,7 @@ def ball_over_edge(
     one = surface == "one"
     model = EquationsOfMotion(
         name="ball_over_edge",
+        drawing=contacts.ball_over_edge(start),
         p=["x", "z"],
         parameters={"m": m, "g": g},
         mass=lambda s: [s.m, s.m],
@@ -96,6 +98,7 @@ def ball_over_corner(
     check_positive("ball_over_corner", speed=speed, start=start, R=R, m=m, g=g, t_end=t_end)
     model = EquationsOfMotion(
         name="ball_over_corner",
+        drawing=contacts.ball_over_corner(R, start),
         p=["x", "z"],
         parameters={"m": m, "g": g, "R": R},
         mass=lambda s: [s.m, s.m],

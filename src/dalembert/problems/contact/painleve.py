@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_finite, check_positive, checked
+from ..drawings import contacts
 from ..problem import Reference
 from .checks import check_friction, check_restitution
 from .problem import ImpactProblem
@@ -60,6 +61,7 @@ def painleve_rod(
     check_finite("painleve_rod", angle=angle, spin=spin, sliding=sliding)
     model = EquationsOfMotion(
         name="painleve_rod",
+        drawing=contacts.falling_rod(half),
         p=["x", "z", "th"],
         parameters={"m": m, "l": half, "g": g},
         mass=lambda s: [s.m, s.m, s.m * s.l**2 / 3],

@@ -8,6 +8,7 @@ from dalembert.errors import OptionError
 from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_count, check_finite, check_positive, checked
+from ..drawings import contacts
 from ..problem import Reference
 from .checks import check_friction
 from .problem import ImpactProblem, KnownImpact
@@ -75,6 +76,7 @@ def rimless_wheel(
 
     model = EquationsOfMotion(
         name="rimless_wheel",
+        drawing=contacts.rimless_wheel(N, feet, slope),
         p=["x", "z", "th"],
         parameters={"m": m, "l": length, "I": inertia, "down": g * np.sin(slope), "normal": g * np.cos(slope)},
         mass=lambda s: [s.m, s.m, s.I],

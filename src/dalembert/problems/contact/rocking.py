@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_finite, check_positive, checked
+from ..drawings import planar
 from ..four_bar_linkage import _force, _mass, four_bar_linkage
 from ..problem import Reference
 from ..rocking_block import ROCKING_BLOCK_FLAT, rocking_block
@@ -90,6 +91,7 @@ def falling_block(
     p0[1] += height + max(-L * np.sin(th0), 0.0)
     model = EquationsOfMotion(
         name="falling_block",
+        drawing=planar.rocking_block(L, H, contacts=True),
         p=["x", "z", "th"],
         parameters={"m": m, "L": L, "H": H, "g": g},
         mass=lambda s: [s.m, s.m, s.m * (s.L**2 + s.H**2) / 12],
@@ -156,6 +158,7 @@ def four_bar_stop(
     data = {name: float(value) for name, value in free.model.graph.parameters.items()}
     model = EquationsOfMotion(
         name="four_bar_stop",
+        drawing=planar.four_bar_linkage(stop=True),
         p=["phi1", "phi2", "phi3"],
         parameters={**data, "stop": stop},
         mass=_mass,

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_finite, check_positive, checked
+from ..drawings import contacts
 from ..problem import Reference
 from .checks import check_friction
 from .problem import ImpactProblem
@@ -55,6 +56,7 @@ def sliding_box(
         velocity[1] = 0.0
     model = EquationsOfMotion(
         name="sliding_box",
+        drawing=contacts.sliding_box(names),
         p=names,
         parameters={"m": m, "down": down, "normal": normal, "friction": friction},
         mass=lambda s: [s.m] * n,

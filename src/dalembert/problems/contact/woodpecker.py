@@ -5,6 +5,7 @@ from __future__ import annotations
 from dalembert.model import EquationsOfMotion
 
 from ..arguments import check_positive, checked
+from ..drawings import contacts
 from ..problem import Reference
 from .checks import check_friction, check_restitution
 from .problem import ImpactProblem
@@ -75,6 +76,7 @@ def woodpecker(*, friction: float = 0.3, e: float = 0.5, t_end: float = 0.3) -> 
 
     model = EquationsOfMotion(
         name="woodpecker",
+        drawing=contacts.woodpecker(),
         p=["y", "phiM", "phiS"],
         parameters=_DATA,
         mass=mass,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.draw import Columns
 from dalembert.errors import OptionError
 from dalembert.model import QuasiLinearDAE
 
@@ -22,6 +23,7 @@ def integrator_chain(N: int = 5, *, t_end: float = 2.0) -> Problem:
     check_positive("integrator_chain", t_end=t_end)
     model = QuasiLinearDAE(
         name=f"integrator_chain_{N}",
+        drawing=[Columns([f"x{k}" for k in range(1, min(N, 16) + 1)])],
         x=[f"x{k}" for k in range(1, N + 1)],
         leading=np.r_[np.ones(N - 1), 0.0],
         rhs=lambda s: np.concatenate([s.x[1:], [s.x[0] - np.sin(s.t)]]),
@@ -64,6 +66,7 @@ def rc_ladder(n: int = 100, *, source: str = "resistor", t_end: float = 0.5) -> 
     m, given = n // 2, source == "node"
     model = QuasiLinearDAE(
         name=f"rc_ladder_{n}" + ("_node" if given else ""),
+        drawing=[Columns([f"u{k}" for k in range(1, min(m, 16) + 1)])],
         x=[f"{kind}{k}" for k in range(1, m + 1) for kind in "ui"],
         parameters={"R": 1 / m, "C": 1 / m, "omega": 2 * np.pi},
         leading=lambda s: [s.C, 0.0] * m,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.draw import Columns
 from dalembert.model import QuasiLinearDAE
 
 from ..arguments import check_positive, checked
@@ -24,6 +25,7 @@ def miller_integrator(
     check_positive("miller_integrator", R=R, C=C, C_load=C_load, R_load=R_load, t_end=t_end)
     model = QuasiLinearDAE(
         name="miller_integrator",
+        drawing=[Columns(["u_in", "u_out", lambda s: 1e3 * s.i_out], ["u_in", "u_out", "1000 i_out"])],
         x=["u_in", "u_out", "i_out"],
         parameters={"R": R, "C": C, "C_load": C_load, "R_load": R_load, "amplitude": 0.5, "omega": 100 * np.pi},
         leading=lambda s: [[s.C, -s.C, 0], [-s.C, s.C + s.C_load, 0], [0, 0, 0]],
@@ -60,6 +62,7 @@ def bridge_rectifier(*, node: bool = False) -> Problem:
     """
     model = QuasiLinearDAE(
         name="bridge_rectifier",
+        drawing=[Columns(["u_a", "u_b", "u_plus", lambda s: 1e3 * s.i], ["u_a", "u_b", "u_plus", "1000 i"])],
         x=["u_a", "u_b", "u_plus", "i"],
         parameters={
             "C_filter": 1e-6, "C": 1e-5, "R": 1e3, "R_shunt": 1e5, "I_s": 1e-8, "U_T": 0.05,
@@ -128,6 +131,7 @@ def current_transformer() -> Problem:
     """
     model = QuasiLinearDAE(
         name="current_transformer",
+        drawing=[Columns(["i_1", "i_2", "u_1"])],
         x=["i_1", "i_2", "u_1"],
         parameters={
             "L_1": 1e-3, "L_2": 2e-3, "R": 2.0, "flux": 0.02, "i_s": 0.2, "decay": 0.05, "omega": 100 * np.pi,

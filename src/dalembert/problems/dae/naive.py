@@ -88,6 +88,7 @@ def naive(problem: Problem, *, invariants: bool = False, hidden: str | None = No
         leading=equations.leading,
         rhs=equations.rhs,
         constraints=equations.constraints if equations.has_constraints else None,
+        drawing=getattr(model.drawing, "given", None),
         **({} if hidden is None else {"hidden": hidden}),
     )
     references = tuple(_reference(model, reference) for reference in problem.references)

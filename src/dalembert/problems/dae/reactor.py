@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.draw import Columns
 from dalembert.model import QuasiLinearDAE
 
 from ..arguments import checked
@@ -27,6 +28,11 @@ def batch_reactor(*, jacket: bool = False) -> Problem:
     """
     model = QuasiLinearDAE(
         name="batch_reactor_jacket" if jacket else "batch_reactor",
+        drawing=[
+            Columns(
+                ["A", "B", lambda s: s["T"] / 300, lambda s: s.cooling / 300], ["A", "B", "T/300", "cooling/300"]
+            )
+        ],
         x=["A", "B", "T", *(["T_j"] if jacket else []), "cooling"],
         parameters={
             "k_1": 4.0, "k_2": 0.6, "E_1": 5000.0, "E_2": 7000.0, "T_ref": 320.0,  # 1/h at T_ref, K

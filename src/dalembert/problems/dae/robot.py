@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.model import QuasiLinearDAE
 
 from ..arguments import checked
+from ..drawings import planar
 from ..problem import Problem, Reference
 
 #: lengths, masses at elbow and hand, springs in the joints, inertias of the motors; path; mass and spring of the load
@@ -39,6 +40,7 @@ def elastic_robot(*, load: bool = True, t_end: float = 2.0) -> Problem:
     names = ["q_1", "q_2", "w_1", "w_2", "th_1", "th_2", "om_1", "om_2", *(["z", "v_z"] if load else [])]
     model = QuasiLinearDAE(
         name="elastic_robot" if load else "elastic_robot_bare",
+        drawing=planar.elastic_robot(load=load),
         x=[*names, "tau_1", "tau_2"],
         parameters=dict(_DATA),
         leading=lambda s: _leading(s, load),

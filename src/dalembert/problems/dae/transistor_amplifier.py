@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.draw import Columns
 from dalembert.model import QuasiLinearDAE
 
 from ..problem import Problem, Reference
@@ -30,6 +31,7 @@ def transistor_amplifier() -> Problem:
     """
     model = QuasiLinearDAE(
         name="transistor_amplifier",
+        drawing=[Columns([f"U{k}" for k in range(1, 9)])],
         x=[f"U{k}" for k in range(1, 9)],
         parameters=dict(_PARAMETERS),
         inputs={"U_e": lambda t: 0.1 * np.sin(200 * np.pi * t)},

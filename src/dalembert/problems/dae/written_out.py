@@ -9,6 +9,7 @@ from dalembert.model import QuasiLinearDAE
 
 from ..arguments import check_positive, checked
 from ..car_axis import car_axis
+from ..drawings import planar
 from ..pendulum import GRAVITY_OF_PERIOD_2, pendulum
 from ..problem import Problem, Reference
 
@@ -33,6 +34,7 @@ def pendulum_written_out(*, g: float = GRAVITY_OF_PERIOD_2, t_end: float = 2.0, 
     origin = pendulum(g=g, t_end=t_end)
     model = QuasiLinearDAE(
         name="pendulum_written_out",
+        drawing=planar.pendulum("p", "q", "lam"),
         x=["p", "q", "v", "w", "lam"],
         parameters={"m": 1.0, "g": g, "L": 1.0},
         leading=lambda s: [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, s.m, 0, 0], [0, 0, 0, s.m, 0]],
@@ -91,6 +93,7 @@ def car_axis_written_out(*, hidden: int = 2, t_end: float = 3.0) -> Problem:
     mass = 10.0 * 0.01**2 / 2
     model = QuasiLinearDAE(
         name="car_axis_written_out",
+        drawing=planar.car_axis("L"),
         x=_UNKNOWNS,
         parameters={"eps": 0.01, "M": 10.0, "L": 1.0, "L0": 0.5, "r": 0.1, "w": 10.0},
         leading=lambda s: np.hstack(

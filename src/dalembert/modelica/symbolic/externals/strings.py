@@ -76,17 +76,29 @@ def scan_string(question: Question) -> Answer:
 
 @external("ModelicaStrings_hashString")
 def hash_string(question: Question) -> int:
-    """A number from a text, the same in every run: FNV-1a of its bytes, as a signed number of 32 bits."""
-    found = 2166136261
-    for byte in question.known(0).encode():
-        found = ((found ^ byte) * 16777619) & 0xFFFFFFFF
+    """A number of 32 bits from a text: the hash of A. Partow."""
+    found = 0xAAAAAAAA
+    for i, byte in enumerate(question.known(0).encode()):
+        if i % 2 == 0:
+            found ^= (found << 7) ^ (byte * (found >> 3))
+        else:
+            found ^= ~((found << 11) + (byte ^ (found >> 5)))
+        found %= 1 << 32
     return found - (1 << 32) if found >= 1 << 31 else found
 
 
-@external("ModelicaInternal_print", "ModelicaStreams_closeFile", "ModelicaStreams_openFileForReading")
+@external("ModelicaInternal_print", "ModelicaStreams_closeFile")
 def nothing(question: Question) -> None:
     """Messages are for whoever runs the model, not for its results."""
     return None
+
+
+@external("ModelicaInternal_removeFile", "ModelicaInternal_rename", "ModelicaInternal_mkdir", "ModelicaInternal_rmdir",
+          "ModelicaInternal_copyFile", "ModelicaIO_writeRealMatrix")  # fmt: skip
+def files_are_left_alone(question: Question) -> bool:
+    """A translation changes no files, nor does a simulation; what would be written is noted."""
+    question.body.calls.notes[f"`{question.name}` is left out: models do not change files"] = None
+    return True
 
 
 @external("ModelicaError", "ModelicaFormatError")

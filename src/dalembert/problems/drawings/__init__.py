@@ -1,0 +1,1 @@
+"""What the problems look like; see `dalembert.draw`."""

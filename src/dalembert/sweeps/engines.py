@@ -1,0 +1,161 @@
+"""Who simulates the members of a study: threads of this process, processes of their own, or a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from dalembert.errors import DalembertError
+from dalembert.sweeps.member import FAILED, Job, Outcome
+from dalembert.sweeps.workers import Forked, Local, Spawned, Worker
+
+#: members that a cluster is given at once, for each of its threads
+AHEAD = 3
+#: seconds of a member below which Python's share of it keeps threads waiting for each other
+SHORT = 0.05
+#: so many members must be left that it matters
+MANY = 20
+
+Samples = Callable[[int], Mapping[str, Any]]
+
+
+class Engine(Protocol):
+    """Whoever simulates members."""
+
+    name: str
+
+    def outcomes(self, numbers: Sequence[int], sample: Samples) -> Iterator[tuple[int, Outcome]]:
+        """What became of the members of these numbers, as they come. Closing it early leaves nobody at work."""
+
+
+def processors() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Here:
+    """This machine: threads, each of which has a worker, be that itself or a process."""
+
+    def __init__(self, name: str, count: int, worker: Callable[[], Worker]):
+        self.name, self._count, self._worker = name, count, worker
+
+    def outcomes(self, numbers: Sequence[int], sample: Samples) -> Iterator[tuple[int, Outcome]]:
+        todo, stopped, lock = iter(numbers), threading.Event(), threading.Lock()
+        results: queue.SimpleQueue[tuple[int, Outcome | BaseException]] = queue.SimpleQueue()
+        workers = [self._worker() for _ in range(min(self._count, len(numbers)))]  # forks come before threads
+
+        def take() -> int | None:
+            with lock:
+                return None if stopped.is_set() else next(todo, None)
+
+        def work(worker: Worker) -> None:
+            try:
+                worker.serve(take, sample, lambda number, outcome: results.put((number, outcome)))
+            except BaseException as error:  # a fault of ours, or no memory: the study must not wait for ever
+                results.put((-1, error))
+            finally:
+                worker.close()
+
+        crew = [
+            threading.Thread(target=work, args=(worker,), name=f"dalembert sweep {i}", daemon=True)
+            for i, worker in enumerate(workers)
+        ]
+        for thread in crew:
+            thread.start()
+        try:
+            for _ in numbers:
+                number, outcome = results.get()
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                yield number, outcome
+        finally:
+            stopped.set()
+            for thread in crew:
+                thread.join()
+
+
+class Measured:
+    """Threads, or processes that are copies of this one where members are so short that threads would wait."""
+
+    def __init__(self, job: Job, count: int):
+        self.name, self._job, self._count = "threads", job, count
+
+    def outcomes(self, numbers: Sequence[int], sample: Samples) -> Iterator[tuple[int, Outcome]]:
+        # who has once died in a process of its own must not be tried again in this one
+        if self.name != "processes" and hasattr(os, "fork") and self._count > 1 and len(numbers) > MANY:
+            for number in numbers[:2]:  # the first one compiles what all need
+                outcome = self._job.run(sample(number))
+                yield number, outcome
+            numbers = numbers[2:]
+            self.name = "processes" if outcome.seconds < SHORT else "threads"
+        yield from Here(self.name, self._count, self._worker).outcomes(numbers, sample)
+
+    def _worker(self) -> Worker:
+        return Forked(self._job) if self.name == "processes" else Local(self._job)
+
+
+class Cluster:
+    """A cluster of Dask, by its client. What becomes of workers that die is Dask's affair."""
+
+    name = "cluster"
+
+    def __init__(self, client: Any, packed: bytes):
+        self._client, self._packed = client, packed
+
+    def outcomes(self, numbers: Sequence[int], sample: Samples) -> Iterator[tuple[int, Outcome]]:
+        from dask.distributed import as_completed
+
+        client, todo, running = self._client, iter(numbers), {}
+        job = client.scatter(self._packed, broadcast=True)
+        finished = as_completed()
+
+        def submit(most: int) -> None:
+            for _, number in zip(range(most), todo, strict=False):
+                future = client.submit(run_packed, job, dict(sample(number)), pure=False)
+                running[future.key] = number, future
+                finished.add(future)
+
+        try:
+            submit(AHEAD * max(1, sum(client.nthreads().values())))
+            while running:
+                future = next(finished)
+                number, _ = running.pop(future.key)
+                submit(1)
+                error = future.exception()
+                if error is None:
+                    yield number, future.result()
+                else:
+                    yield number, Outcome(status=FAILED, message=f"{type(error).__name__}: {error}", lasting=False)
+        finally:
+            client.cancel([future for _, future in running.values()])
+
+
+_arrived: tuple[bytes, Job] | None = None
+
+
+def run_packed(packed: bytes, sample: Mapping[str, Any]) -> Outcome:
+    """One member, by a worker of a cluster that may have seen the job before."""
+    global _arrived
+    if _arrived is None or _arrived[0] != packed:
+        _arrived = packed, pickle.loads(packed)
+    return _arrived[1].run(sample)
+
+
+def engine_for(job: Job, workers: int | None, wanted: str, client: Any) -> Engine:
+    """Who shall simulate."""
+    if client is not None:
+        return Cluster(client, job.packed())
+    count = workers or processors()
+    if wanted == "processes" or (wanted == "auto" and count > 1 and job.model.untraceable):
+        try:
+            packed = job.packed()
+        except DalembertError:  # a function that cannot travel: threads are slower, but right
+            if wanted == "processes":
+                raise
+        else:
+            return Here("processes", count, lambda: Spawned(packed))
+    return Measured(job, count) if wanted == "auto" else Here("threads", count, lambda: Local(job))

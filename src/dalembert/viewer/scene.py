@@ -1,0 +1,345 @@
+"""From a drawing and a result to a scene: parts that point at channels, functions of time.
+
+A scene is data for whoever draws it, the page or the maker of films. Points are given in three ways: ``{"c": [i, j]}``
+by channels, ``{"x": [x, y]}`` at rest, ``{"b": body, "at": [x, y]}`` fixed to a body.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.draw import parts as of_drawings
+from dalembert.draw.sketch import Layout, OnBody
+from dalembert.errors import ModelError
+from dalembert.multibody.boundaries import Plane
+from dalembert.multibody.shapes import Line
+from dalembert.viewer.encode import Channel
+from dalembert.viewer.geometry import Surface, helix, outline, quaternion, steady, surface, turned
+
+#: parts of the size of a scene: how fine positions must be, and how long the longest arrow of a kind is
+FINE, ARROW = 1 / 8000, 0.22
+#: of angles, in radians, and of Euler parameters
+FINE_ANGLE = 1e-3
+#: a scene that moves this many times its own size is followed by the camera
+FAR = 8.0
+
+
+@dataclass
+class Scene:
+    """What is drawn, and the channels that move it."""
+
+    planar: bool
+    up: str = "z"
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    items: list[dict[str, Any]] = field(default_factory=list)
+    channels: list[Channel] = field(default_factory=list)
+    surfaces: dict[str, Surface] = field(default_factory=dict)
+    box: tuple[list[float], list[float]] = ((), ())  # of everything at all times
+    size: float = 1.0  # of the mechanism itself
+    centre: list[int] = field(default_factory=list)  # channels of its middle
+    follow: bool = False
+    scales: dict[str, float] = field(default_factory=dict)  # of arrows: length over size of the vector
+    quiet: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        return 2 if self.planar else 3
+
+    def values(self, place: dict[str, Any], count: int) -> np.ndarray:
+        """A place over time, (N, width)."""
+        if "x" in place:
+            return np.tile(place["x"], (count, 1)).astype(float)
+        if "c" in place:
+            return np.stack([self.channels[k].values for k in place["c"]], -1)
+        at = np.array(place["at"], float)
+        if place["b"] < 0:
+            return np.tile(at[: self.width], (count, 1))
+        pose = np.stack([self.channels[k].values for k in self.bodies[place["b"]]["c"]], -1)
+        if self.planar:
+            c, s = np.cos(pose[:, 2]), np.sin(pose[:, 2])
+            return pose[:, :2] + np.stack([c * at[0] - s * at[1], s * at[0] + c * at[1]], -1)
+        return pose[:, :3] + turned(pose[:, 3:], at)
+
+
+def build(layout: Layout, entries: list[np.ndarray], count: int) -> Scene:
+    """The scene of a layout whose entries have these values at `count` moments."""
+    return _Builder(layout, entries, count).scene
+
+
+class _Builder:
+    def __init__(self, layout: Layout, entries: list[np.ndarray], count: int):
+        self.layout, self.count = layout, count
+        self.entries = [_held(entry) for entry in entries]
+        planar = layout.planar
+        if planar is None:
+            planar = not any(self._is_spatial(part) for part in layout.parts)
+        self.scene = Scene(planar, layout.up, quiet=layout.quiet)
+        self._known: dict[Any, int] = {}
+        for body in layout.bodies:
+            self._body(body)
+        self._measure()
+        for part in layout.parts:
+            self._part(part)
+
+    def _is_spatial(self, part: of_drawings.Part) -> bool:
+        if isinstance(part, of_drawings.Body) and part.rotation is not None:
+            return True
+        refs = [ref for name in part.places for ref in _listed(getattr(part, name))]
+        return any(isinstance(ref, int) and self.entries[ref].shape[1:] == (3,) for ref in refs)
+
+    # -- channels --------------------------------------------------------------------------------------------------
+
+    def _channel(self, values: np.ndarray, fine: float = 0.0) -> int:
+        constant = bool((values == values[0]).all())
+        key = ("constant", float(values[0])) if constant else values.tobytes()
+        if key not in self._known:
+            self._known[key] = len(self.scene.channels)
+            self.scene.channels.append(Channel(np.array(values, float), fine))
+        return self._known[key]
+
+    def _point(self, ref: Any) -> np.ndarray:
+        """Values of an entry as points of the scene's width."""
+        values, width = self.entries[ref], self.scene.width
+        if values.ndim != 2 or values.shape[1] not in (2, 3):
+            raise ModelError(f"a place of the drawing has the shape {values.shape[1:]}; it needs two or three entries")
+        if values.shape[1] < width:
+            values = np.column_stack([values, np.zeros(len(values))])
+        return values[:, :width]
+
+    def _place(self, ref: Any) -> dict[str, Any]:
+        if isinstance(ref, OnBody):
+            return {"b": ref.body, "at": [_short(x) for x in ref.at[: self.scene.width]]}
+        return self._placed(self._point(ref))
+
+    def _placed(self, values: np.ndarray) -> dict[str, Any]:
+        if (values == values[0]).all():
+            return {"x": [_short(x) for x in values[0]]}
+        return {"c": [self._channel(column, self.scene.size * FINE) for column in values.T]}
+
+    # -- bodies ----------------------------------------------------------------------------------------------------
+
+    def _body(self, body: of_drawings.Body) -> None:
+        scene, shapes = self.scene, []
+        at = self._point(body.at) if not isinstance(body.at, OnBody) else scene.values(self._place(body.at), self.count)
+        if scene.planar:
+            angle = np.zeros(self.count) if body.angle is None else self.entries[body.angle].reshape(self.count)
+            columns = [*at.T, angle]
+        else:
+            columns = [*at.T, *self._rotation(body).T]
+        shapes = [found for shape in body.shape if (found := self._shape(shape, body.color)) is not None]
+        channels = [self._channel(c, FINE_ANGLE if k >= scene.width else 0.0) for k, c in enumerate(columns)]
+        scene.bodies.append({"name": body.name or f"body {len(scene.bodies) + 1}", "c": channels, "shapes": shapes})
+
+    def _rotation(self, body: of_drawings.Body) -> np.ndarray:
+        if body.rotation is None:
+            angle = np.zeros(self.count) if body.angle is None else self.entries[body.angle].reshape(self.count)
+            zero = 0 * angle
+            return steady(np.stack([np.cos(angle / 2), zero, zero, np.sin(angle / 2)], -1))
+        values = self.entries[body.rotation]
+        if values.shape[1:] == (3, 3):
+            return steady(quaternion(values))
+        if values.shape[1:] != (4,):
+            raise ModelError(
+                f"the rotation of {body.name or 'a body'} in the drawing has the shape {values.shape[1:]}; it needs a "
+                "3×3 matrix or four Euler parameters"
+            )
+        return steady(values / np.linalg.norm(values, axis=1, keepdims=True))
+
+    def _shape(self, shape: Any, color: Any = None) -> dict[str, Any] | None:
+        found = {"color": css_color(color if shape.color is None else shape.color)}
+        if self.scene.planar:
+            drawn = outline(shape)
+            return None if drawn is None else found | drawn
+        place = {"at": _rounded(shape.position), "q": _rounded(quaternion(shape.rotation))}
+        if isinstance(shape, Line):
+            return found | {"line": [_rounded(shape.position + shape.rotation @ point) for point in shape.points]}
+        if isinstance(shape, Plane):
+            normal = shape.rotation @ shape.outward(False)
+            return found | {"half": _rounded(normal), "at": _rounded(shape.position)}
+        solid = surface(shape)
+        if solid is None:
+            return None
+        name, factors, triangles = solid
+        self.scene.surfaces.setdefault(name, triangles)
+        hollow = {"hollow": 1} if type(shape).__name__ == "HollowSphere" else {}
+        return found | place | {"mesh": name, "scale": _rounded(factors)} | hollow
+
+    # -- size ------------------------------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        """The box around everything, the size of the mechanism, and whether the camera has to go along."""
+        scene, width = self.scene, self.scene.width
+        moving, fixed = self._extents()
+        points = np.stack(moving or [np.zeros((self.count, width))])
+        low, high = points.min(axis=0), points.max(axis=0)  # at each moment
+        size = float(np.median((high - low).max(axis=1)))
+        box_low, box_high = low.min(axis=0), high.max(axis=0)
+        whole = float((box_high - box_low).max())
+        if not size > 1e-3 * whole:  # a single point has no size of its own
+            size = whole / 4 or 1.0
+        scene.follow = whole > FAR * size
+        scene.size = size if scene.follow else max(size, whole)
+        for one_low, one_high in fixed:  # of the ground so much that one sees what things stand on
+            box_low = np.minimum(box_low, np.maximum(one_low, box_low - scene.size))
+            box_high = np.maximum(box_high, np.minimum(one_high, box_high + scene.size))
+        scene.box = (box_low.tolist(), box_high.tolist())
+        scene.centre = [self._channel(column, scene.size * FINE) for column in ((low + high) / 2).T]
+        for body in scene.bodies:  # how fine they have to be is known only now
+            for k in body["c"][:width]:
+                scene.channels[k] = Channel(scene.channels[k].values, scene.size * FINE)
+
+    def _extents(self) -> tuple[list[np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
+        """Points over time around everything that moves, and boxes around what does not."""
+        scene, width, count = self.scene, self.scene.width, self.count
+        moving: list[np.ndarray] = []
+        fixed: list[tuple[np.ndarray, np.ndarray]] = []
+        for number, body in enumerate(scene.bodies):
+            boxes = [box for shape in body["shapes"] if (box := _extent(shape, width, scene.surfaces)) is not None]
+            low, high = (
+                np.min([b[0] for b in boxes] or [[0.0] * width], axis=0),
+                np.max([b[1] for b in boxes] or [[0.0] * width], axis=0),
+            )
+            for corner in itertools.product(*zip(low, high, strict=True)):
+                moving.append(scene.values({"b": number, "at": list(corner)}, count))
+        for part in self.layout.parts:
+            if isinstance(part, of_drawings.Body | of_drawings.Arrow):
+                continue
+            for ref in (ref for name in part.places for ref in _listed(getattr(part, name))):
+                values = scene.values(self._at_first(ref), count) if isinstance(ref, OnBody) else self._point(ref)
+                radius = float(getattr(part, "radius", None) or 0.0)
+                moving += [values - radius, values + radius] if radius else [values]
+            if isinstance(part, of_drawings.Columns):
+                values = np.stack([self.entries[k].reshape(count) for k in part.values], -1)
+                high = float(np.abs(values).max()) or 1.0
+                corners = [(-0.1 * high, min(0.0, values.min())), (1.8 * high, high)]
+                moving += [np.tile(corner, (count, 1)) for corner in corners]
+            if isinstance(part, of_drawings.Fixed):
+                shapes = [found for one in part.shape if (found := self._shape(one)) is not None]
+                fixed += [box for one in shapes if (box := _extent(one, width, scene.surfaces)) is not None]
+        if moving:
+            points = np.stack(moving)
+            middle = (points.min(axis=(0, 1)) + points.max(axis=(0, 1))) / 2
+            for part in self.layout.parts:
+                for shape in part.shape if isinstance(part, of_drawings.Fixed) else ():
+                    if isinstance(shape, Plane):  # of a plane without end the point below everything
+                        normal = (shape.rotation @ shape.outward(scene.planar))[:width]
+                        foot = middle - normal * float(normal @ (middle - shape.position[:width]))
+                        fixed.append((foot, foot))
+        return moving, fixed
+
+    def _at_first(self, ref: OnBody) -> dict[str, Any]:
+        return {"b": ref.body, "at": list(ref.at[: self.scene.width])}
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def _part(self, part: of_drawings.Part) -> None:
+        items, kind = self.scene.items, part.noun
+        color = css_color(getattr(part, "color", None))
+        if isinstance(part, of_drawings.Fixed):
+            shapes = [found for one in part.shape if (found := self._shape(one, part.color)) is not None]
+            items.append({"kind": "fixed", "shapes": shapes})
+        elif isinstance(part, of_drawings.Link | of_drawings.Spring):
+            item = {"kind": kind, "a": self._place(part.first), "b": self._place(part.second), "width": part.width}
+            if isinstance(part, of_drawings.Spring):
+                item["coils"] = int(part.coils)
+                if not self.scene.planar:
+                    self.scene.surfaces.setdefault(f"helix {part.coils}", helix(int(part.coils)))
+            items.append(item | {"color": color})
+        elif isinstance(part, of_drawings.Path):
+            through = [self._place(ref) for ref in part.through]
+            item = {"kind": kind, "through": through, "closed": part.closed, "filled": part.filled}
+            items.append(item | {"width": part.width, "color": color})
+        elif isinstance(part, of_drawings.Dot):
+            items.append({"kind": kind, "at": self._place(part.at), "radius": part.radius, "color": color})
+        elif isinstance(part, of_drawings.Pin | of_drawings.Trace):
+            items.append({"kind": kind, "at": self._place(part.at), "color": color})
+        elif isinstance(part, of_drawings.Label):
+            items.append({"kind": kind, "at": self._place(part.at), "text": part.text})
+        elif isinstance(part, of_drawings.Arrow):
+            self._arrow(part, color)
+        elif isinstance(part, of_drawings.Columns):
+            self._columns(part)
+
+    def _arrow(self, part: of_drawings.Arrow, color: str | None) -> None:
+        scene, vectors = self.scene, self._point(part.vector)
+        longest = float(np.percentile(np.linalg.norm(vectors, axis=1), 98)) or float(np.abs(vectors).max())
+        if not longest > 0:
+            return
+        scene.scales[part.kind] = min(scene.scales.get(part.kind, np.inf), ARROW * scene.size / longest)
+        vector = {"c": [self._channel(column) for column in vectors.T]}
+        at = self._place(part.at)
+        item = {"kind": "arrow", "at": at, "vector": vector, "of": part.kind, "color": color, "name": part.name}
+        scene.items.append(item)
+
+    def _columns(self, part: of_drawings.Columns) -> None:
+        """Columns from zero to each value, in a picture about as high as wide."""
+        values = [self.entries[k].reshape(self.count) for k in part.values]
+        high = float(np.abs(values).max()) or 1.0
+        step = 1.7 * high / max(len(values) - 1, 1) if len(values) > 1 else high
+        for k, (value, label) in enumerate(zip(values, part.labels, strict=True)):
+            x = k * step
+            top = self._placed(np.stack([np.full(self.count, x), value], -1))
+            foot = {"x": [_short(x), 0.0]}
+            width = min(0.5 * step, 0.2 * high)
+            self.scene.items.append({"kind": "link", "a": foot, "b": top, "width": width, "color": None, "flat": 1})
+            self.scene.items.append({"kind": "label", "at": foot, "text": str(label), "below": 1})
+        ends = {"x": [-0.1 * high, 0.0]}, {"x": [(len(values) - 1) * step + 0.1 * high, 0.0]}
+        line = {"kind": "path", "through": list(ends), "closed": False, "filled": False, "width": None, "color": None}
+        self.scene.items.append(line | {"thin": 1})
+
+
+def css_color(color: Any) -> str | None:
+    """A colour as pages understand it; None: as the theme has it."""
+    if color is None:
+        return None
+    from matplotlib.colors import to_hex
+
+    try:
+        return to_hex(color, keep_alpha=not isinstance(color, str) and len(color) == 4)
+    except ValueError:
+        raise ModelError(f"'{color}' is no colour that is known; take a name such as 'tab:blue' or '#1f77b4'") from None
+
+
+def _listed(ref: Any) -> tuple:
+    return ref if isinstance(ref, tuple) else (ref,)
+
+
+def _held(values: np.ndarray) -> np.ndarray:
+    """Values that are no numbers become the last ones that were, or the first that will be; zero if there are none."""
+    values = np.array(values, float, order="C")
+    for column in values.reshape(len(values), -1).T:
+        good = np.flatnonzero(np.isfinite(column))
+        if len(good) == len(column):
+            continue
+        if not len(good):
+            column[:] = 0.0
+            continue
+        last = np.searchsorted(good, np.arange(len(column)), "right") - 1
+        column[:] = column[good[np.maximum(last, 0)]]
+    return values
+
+
+def _extent(shape: dict[str, Any], width: int, surfaces: dict[str, Surface]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The box around a drawn shape in the frame of its body; None for planes, which have no end."""
+    if "half" in shape:
+        return None
+    points = shape.get("polygon") or shape.get("line")
+    if "mesh" in shape:
+        vertices = surfaces[shape["mesh"]].vertices * shape["scale"]
+        points = turned(np.array(shape["q"]), vertices) + shape["at"]
+    if points is not None:
+        return np.min(points, axis=0)[:width], np.max(points, axis=0)[:width]
+    at, radius = np.array(shape["at"]), shape.get("circle") or shape.get("ring")
+    return at - radius, at + radius
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return [_short(x) for x in values]
+
+
+def _short(x: float) -> float:
+    return float(f"{x:.7g}")
