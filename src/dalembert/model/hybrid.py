@@ -143,3 +143,6 @@ class SymbolicDAE:
     nominal: Mapping[str, float] = field(default_factory=dict)
     t_span: tuple[float, float] | None = None
     tolerance: float | None = None
+    #: at least so many steps are made, unless users say how long one may be: unknowns that follow time alone are not
+    #: seen by the control of errors, and are interpolated between steps
+    least_steps: int = 0

@@ -42,7 +42,7 @@ class Translation:
         self.whens = Whens(self)
         self.aux: dict[str, ca.SX] = {}  # unknowns that stand for derivatives in what makes events
         self.assignments: list[Assignment] = []
-        self.elimination: Elimination
+        self.elimination: Elimination | None = None
         self._flags: dict[str, str] = {}
         self._entries: dict[str, str] = {}  # discrete variables -> their entries
         self._rates: dict[str, Any] = {}
@@ -202,6 +202,8 @@ class Translation:
             return values[name]
         if name not in self.classes.continuous:
             self.context.fail(f"`{name}` has no value here", None)
+        if self.elimination is None:
+            self.context.fail(f"`{name}` is not known before the simulation", None)
         if name not in self.elimination.definitions:
             values[name] = self.space.unknowns[name]
             return values[name]
@@ -242,6 +244,8 @@ class Translation:
 
     def rate(self, node: Any, evaluator: Equations) -> Any:
         """der(node)"""
+        if self.elimination is None:
+            self.context.fail("a derivative is not known before the simulation", node)
         if isinstance(node, tree.Ref) and self.is_continuous(node.names[0]):
             return self.rate_of(node.names[0])
         return self.total_derivative(evaluator.value(node))
