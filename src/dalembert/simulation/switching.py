@@ -124,6 +124,7 @@ class Switching:
             "ended": self.ended,
             "next": self._next,
             "recent": [list(recent) for recent in self._recent],
+            "visits": [[t, bits.copy(), x.copy()] for t, bits, x in self._visits],
             "warned": sorted(self._warned),
             "continuous": self._continuous.memory(),
         }
@@ -134,6 +135,7 @@ class Switching:
             setattr(self, name, memory[name])
         self.ended, self._next, self._warned = memory["ended"], memory["next"], set(memory["warned"])
         self._recent = [deque(recent, maxlen=REMEMBERED) for recent in memory["recent"]]
+        self._visits = [(float(t), bits, x) for t, bits, x in memory["visits"]]
         self._continuous.recall(memory["continuous"])
 
     # -- the protocol of a responder -------------------------------------------------------------------------------
