@@ -71,7 +71,7 @@ def _split(line: str) -> list[str]:
 
 
 def _setting(text: str, key: str, default: float) -> float:
-    found = re.search(rf"^{key}=([-+0-9.eE]+)", text, re.MULTILINE)
+    found = re.search(rf"^{key} *= *([-+0-9.eE]+)", text, re.MULTILINE)
     return float(found[1]) if found else default
 
 
@@ -103,30 +103,38 @@ def widths(at: np.ndarray, wanted: np.ndarray, narrow: float) -> np.ndarray:
     return np.where(nearest <= wide, max(wide, narrow), narrow)
 
 
+def beyond(t: np.ndarray, y: np.ndarray, at: np.ndarray, points: np.ndarray, width: np.ndarray | float) -> np.ndarray:
+    """How far points lie above or below all that a curve (t, y) is within ± `width` in time."""
+    first, last = np.searchsorted(t, at - width, "left"), np.searchsorted(t, at + width, "right")
+    edges = np.interp([at - width, at + width], t, y)
+    error = np.abs(np.interp(at, t, y) - points)
+    for k in np.flatnonzero(error > 0):
+        near = y[first[k] : last[k]]
+        low, high = min(edges[:, k].min(), near.min(initial=np.inf)), max(edges[:, k].max(), near.max(initial=-np.inf))
+        error[k] = min(error[k], max(low - points[k], points[k] - high, 0.0))
+    return error
+
+
 def distance(
     t: np.ndarray, y: np.ndarray, at: np.ndarray, wanted: np.ndarray, width: np.ndarray | float
 ) -> tuple[float, float]:
-    """How far points (at, wanted) lie from the curve (t, y) within ± `width` in time, at worst, and when that is.
+    """How far a curve (t, y) and a reference (at, wanted) are apart at worst, and when that is.
+
+    At each time of the reference its value is near to what the curve is around there, or the curve is near to what the
+    reference is around there: it may hold something for a moment only.
 
     Examples
     --------
     A step that comes a little late:
 
     >>> t, y = np.array([0, 1.01, 1.01, 2]), np.array([0.0, 0, 1, 1])
-    >>> at = np.array([0, 1, 1, 1.5])
-    >>> distance(t, y, at, np.array([0.0, 0, 1, 1]), 0.02)
+    >>> at = np.array([0, 1, 1, 1.4, 1.5])
+    >>> distance(t, y, at, np.array([0.0, 0, 1, 1, 1]), 0.02)
     (0.0, 0.0)
-    >>> distance(t, y, at, np.array([0.0, 0, 1, 1.5]), 0.02)
+    >>> distance(t, y, at, np.array([0.0, 0, 1, 1.5, 1.5]), 0.02)
     (0.5, 1.5)
     """
-    error = np.abs(np.interp(at, t, y) - wanted)
-    first = np.searchsorted(t, at - width, "left")
-    last = np.searchsorted(t, at + width, "right")
-    edges = np.interp([at - width, at + width], t, y)
-    for k in np.flatnonzero(error > 0):
-        near = y[first[k] : last[k]]
-        low, high = min(edges[:, k].min(), near.min(initial=np.inf)), max(edges[:, k].max(), near.max(initial=-np.inf))
-        error[k] = min(error[k], max(low - wanted[k], wanted[k] - high, 0.0))
+    error = np.minimum(beyond(t, y, at, wanted, width), beyond(at, wanted, at, np.interp(at, t, y), width))
     worst = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
     return float(error[worst]), float(at[worst])
 
