@@ -134,6 +134,28 @@ def test_texts():
     assert f("P.real", "ab 12.5e1x", 1) == [1, 0.0]
 
 
+def test_lines_of_files(tmp_path):
+    text = """package P
+      function line input String file; input Integer n; output String s; output Boolean ended;
+        external "C" s = ModelicaInternal_readLine(file, n, ended); end line;
+      function count input String file; output Integer n; external "C" n = ModelicaInternal_countLines(file); end count;
+      function all input String file; input Integer n; output String s[n];
+        external "C" ModelicaInternal_readFile(file, s, n); end all;
+      function f input Real u; input String file; output Real y; protected String s; String t[1]; Boolean e; algorithm
+        y := u + count(file); (s, e) := line(file, 1); t := all(file, 1); end f;
+      model M parameter String file = "a"; Real u = time; Real z; equation z = P.f(u, file); end M; end P;"""
+    f = Functions(text)
+    file = tmp_path / "a.txt"
+    file.write_text("one\ntwo\n")
+    assert f("P.line", str(file), 2) == ["two", False]
+    assert f("P.line", str(file), 3) == ["", True]
+    assert f("P.count", str(file)) == [2]
+    assert f("P.all", str(file), 2)[0].items == ["one", "two"]
+    assert number(f("P.f", U, str(file))[0], u=1.0) == 3
+    with pytest.raises(ModelicaError, match="cannot be read"):
+        f("P.count", str(tmp_path / "none"))
+
+
 def test_agreement_with_interp(tables):
     rng = np.random.default_rng(0)
     x, y = np.cumsum(rng.uniform(0.1, 1, 30)), rng.normal(size=30)

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from dalembert.modelica.symbolic.externals.registry import Answer, Question, external
+from dalembert.modelica.values import Arr
 
 
 @external("ModelicaStrings_length")
@@ -116,3 +117,36 @@ def stat(question: Question) -> int:
     """The number of a value of Modelica.Utilities.Types.FileType: none, file, directory, special."""
     path = question.known(0)
     return 1 if not os.path.exists(path) else 2 if os.path.isfile(path) else 3 if os.path.isdir(path) else 4
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as reason:
+        raise ValueError(f"the file {path} cannot be read: {reason}") from None
+
+
+@external("ModelicaInternal_readLine")
+def read_line(question: Question) -> Answer:
+    """A line of a file, and whether the file ends before (argument 2)."""
+    lines, number = _lines(question.known(0)), int(question.known(1))
+    inside = 1 <= number <= len(lines)
+    return Answer(lines[number - 1] if inside else "", {2: not inside})
+
+
+@external("ModelicaInternal_countLines")
+def count_lines(question: Question) -> int:
+    return len(_lines(question.known(0)))
+
+
+@external("ModelicaInternal_readFile")
+def read_file(question: Question) -> Answer:
+    n = int(question.known(2))
+    lines = _lines(question.known(0))[:n]
+    return Answer(args={1: Arr((n,), lines + [""] * (n - len(lines)))})
+
+
+@external("ModelicaInternal_getcwd")
+def working_directory(question: Question) -> str:
+    return os.getcwd()
