@@ -17,6 +17,7 @@ from dalembert.modelica.components import Absent, Instance, InstanceArray, Varia
 from dalembert.modelica.expandable import EXPANDABLE
 from dalembert.modelica.flat import FlatEquation, FlatModel, FlatVariable, Origin, names_in
 from dalembert.modelica.library import Definition, Library, split_name
+from dalembert.modelica.overconstrained import asks
 from dalembert.modelica.parser import room_for_depth
 from dalembert.modelica.scopes import Klass, Part, Scope, World
 from dalembert.modelica.source import Source
@@ -267,7 +268,10 @@ class Flattener(Behaviour):
             if "flow" in prefixes:
                 self.connections.flows[name] = origin
         if variability in ("discrete", "continuous") and variable.binding is not None:
-            self.bind(variable, causality, origin)
+            if asks(variable.binding.expression) and not self.all_connected:
+                self.waiting.append(lambda: self.bind(variable, causality, origin))
+            else:
+                self.bind(variable, causality, origin)
 
     def bind(self, variable: Variable, causality: str, origin: Origin) -> None:
         closure = variable.binding
