@@ -862,7 +862,7 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
     const int expected = rank;
     for (int j = 0; j < NZ; j++) size += z[j] / unit[j] * (z[j] / unit[j]) / NZ;
     for (int j = 0; j < NM; j++) speed += w[j] / unit[MOVING[j]] * (w[j] / unit[MOVING[j]]) / NM;
-    double h = size > 0.0 && speed > 0.0 ? 1e-2 * sqrt(size / speed) : 1e-6 * (t_end - t);
+    double h = speed > 0.0 ? 1e-2 * sqrt(fmax(size, 1.0) / speed) : 1e-6 * (t_end - t);
     h = fmin(h, 1e-3 * (t_end - t));
     reason = "the error estimate is too large";
     /* @@if events */
@@ -870,6 +870,9 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
     if (!measure(t, z, unit, 1)) return 0;
     /* @@end */
     while (t < t_end) {
+        /* @@if events */
+        h = fmin(h, (STOP_TIME - START_TIME) / 200.0); /* relations are looked at eight times in a step */
+        /* @@end */
         const int last = t + 1.0001 * h >= t_end;
         double theta = 0.0, error = 0.0;
         int iterations = 0;
