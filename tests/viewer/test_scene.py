@@ -39,6 +39,14 @@ def test_every_problem_has_a_drawing(name):
     assert scene.items or scene.bodies
 
 
+@pytest.mark.parametrize("name", ["pendulum", "andrews", "ball_in_ellipse", "bricard", "pendulum_chain", "heavy_top"])
+def test_problems_written_as_daes_look_the_same(name):
+    problem = EVERY[name]()
+    one, other = (still(p).animate().scene for p in (problem, da.problems.naive(problem)))
+    assert len(one.items) == len(other.items)
+    np.testing.assert_allclose(one.box, other.box, atol=1e-12)
+
+
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("name", ["andrews_from_bodies", "six_axis_robot"])
 def test_bodies_are_where_the_results_say(name, coordinates):

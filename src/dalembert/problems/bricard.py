@@ -116,7 +116,8 @@ class _Link(NamedTuple):
 
 def _chain(s) -> list[_Link]:
     links, rotation, start = [], np.eye(3), np.zeros(3)
-    for axis, rod, angle in zip(_AXES, _RODS, s.p, strict=True):
+    angles = [s[f"q{k}"] for k in range(1, 6)]
+    for axis, rod, angle in zip(_AXES, _RODS, angles, strict=True):
         direction = rotation @ axis
         rotation = rotation @ _turn(axis, angle)
         along = s.L * (rotation @ rod)

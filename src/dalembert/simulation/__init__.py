@@ -152,7 +152,7 @@ def simulate(
     given = {k: v for k, v in given.items() if v is not None}
     if model._start and model.beginning is None:  # which is more than values
         given = with_start(model, given)
-    step_limit = positive("max_step", max_step) or np.inf
+    step_limit = positive("max_step", max_step) or (abs(t1 - t0) / model.least_steps if model.least_steps else np.inf)
     first, limit = positive("first_step", first_step), count("max_steps", max_steps)
     dense, shows = switch("dense_output", dense_output), switch("progress", progress)
     profiled, traced = switch("profile", profile), switch("trace", trace)

@@ -16,6 +16,8 @@ from dalembert.solution.state_view import StateView
 
 #: curves in a plot that nobody asked for
 MOST = 6
+#: unknowns of a model beyond which energies are not computed before somebody asks for them
+LARGE = 400
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ def _usual(view: StateView, model: Any) -> list[Plot]:
         names = view._names.get(kind, ())[:MOST]
         if names and kind in view._slices:
             found.append(Plot(title, {name: view[name] for name in names}))
+    if len(view._columns) > LARGE:
+        return found
     energies = [name for name in ("energy", "energy.total", "energy.kinetic", "energy.potential") if name in view]
     curves = {}
     for name in energies:

@@ -16,7 +16,7 @@ from dalembert.draw import parts as of_drawings
 from dalembert.draw.sketch import Layout, OnBody
 from dalembert.errors import ModelError
 from dalembert.multibody.boundaries import Plane
-from dalembert.multibody.shapes import Line
+from dalembert.multibody.shapes import Line, Sphere
 from dalembert.viewer.encode import Channel
 from dalembert.viewer.geometry import Surface, helix, outline, quaternion, steady, surface, turned
 
@@ -24,8 +24,9 @@ from dalembert.viewer.geometry import Surface, helix, outline, quaternion, stead
 FINE, ARROW = 1 / 8000, 0.22
 #: of angles, in radians, and of Euler parameters
 FINE_ANGLE = 1e-3
-#: a scene that moves this many times its own size is followed by the camera
-FAR = 8.0
+#: a scene that moves this many times its own size is followed by the camera; a vehicle, which goes away and does not
+#: come back, before that
+FAR, AWAY = 8.0, 3.0
 
 
 @dataclass
@@ -79,8 +80,10 @@ class _Builder:
             planar = not any(self._is_spatial(part) for part in layout.parts)
         self.scene = Scene(planar, layout.up, quiet=layout.quiet)
         self._known: dict[Any, int] = {}
-        for body in layout.bodies:
-            self._body(body)
+        refs = [ref for part in layout.parts for name in part.places for ref in _listed(getattr(part, name))]
+        held = {ref.body for ref in refs if isinstance(ref, OnBody) and any(ref.at)}
+        for number, body in enumerate(layout.bodies):
+            self._body(body, turns=number in held or not _is_ball(body))
         self._measure()
         for part in layout.parts:
             self._part(part)
@@ -122,14 +125,16 @@ class _Builder:
 
     # -- bodies ----------------------------------------------------------------------------------------------------
 
-    def _body(self, body: of_drawings.Body) -> None:
-        scene, shapes = self.scene, []
+    def _body(self, body: of_drawings.Body, *, turns: bool) -> None:
+        """A ball in space looks the same however it is turned: that need not be stored."""
+        scene = self.scene
         at = self._point(body.at) if not isinstance(body.at, OnBody) else scene.values(self._place(body.at), self.count)
         if scene.planar:
             angle = np.zeros(self.count) if body.angle is None else self.entries[body.angle].reshape(self.count)
             columns = [*at.T, angle]
         else:
-            columns = [*at.T, *self._rotation(body).T]
+            rotation = self._rotation(body) if turns else np.tile([1.0, 0.0, 0.0, 0.0], (self.count, 1))
+            columns = [*at.T, *rotation.T]
         shapes = [found for shape in body.shape if (found := self._shape(shape, body.color)) is not None]
         channels = [self._channel(c, FINE_ANGLE if k >= scene.width else 0.0) for k, c in enumerate(columns)]
         scene.bodies.append({"name": body.name or f"body {len(scene.bodies) + 1}", "c": channels, "shapes": shapes})
@@ -181,13 +186,16 @@ class _Builder:
         whole = float((box_high - box_low).max())
         if not size > 1e-3 * whole:  # a single point has no size of its own
             size = whole / 4 or 1.0
-        scene.follow = whole > FAR * size
+        middle = (low + high) / 2
+        level = [k for k in range(width) if "xyz"[k] != ("y" if scene.planar else scene.up)]
+        gone = float(np.abs(middle[-1] - middle[0])[level].max())
+        scene.follow = whole > FAR * size or (whole > AWAY * size and gone > 0.6 * whole)
         scene.size = size if scene.follow else max(size, whole)
         for one_low, one_high in fixed:  # of the ground so much that one sees what things stand on
             box_low = np.minimum(box_low, np.maximum(one_low, box_low - scene.size))
             box_high = np.maximum(box_high, np.minimum(one_high, box_high + scene.size))
         scene.box = (box_low.tolist(), box_high.tolist())
-        scene.centre = [self._channel(column, scene.size * FINE) for column in ((low + high) / 2).T]
+        scene.centre = [self._channel(column, scene.size * FINE) for column in middle.T]
         for body in scene.bodies:  # how fine they have to be is known only now
             for k in body["c"][:width]:
                 scene.channels[k] = Channel(scene.channels[k].values, scene.size * FINE)
@@ -290,6 +298,10 @@ class _Builder:
         ends = {"x": [-0.1 * high, 0.0]}, {"x": [(len(values) - 1) * step + 0.1 * high, 0.0]}
         line = {"kind": "path", "through": list(ends), "closed": False, "filled": False, "width": None, "color": None}
         self.scene.items.append(line | {"thin": 1})
+
+
+def _is_ball(body: of_drawings.Body) -> bool:
+    return bool(body.shape) and all(type(one) is Sphere and not one.position.any() for one in body.shape)
 
 
 def css_color(color: Any) -> str | None:

@@ -34,7 +34,8 @@ def pendulum_chain(N: int, *, absolute: bool) -> Drawing:
                 s[f"x{i}"] + s.L / 2 * np.sin(s[f"phi{i}"]),
                 s[f"y{i}"] - s.L / 2 * np.cos(s[f"phi{i}"]),
             ]
-        return lambda s: [s.L * sum(np.sin(s.p[k]) for k in range(i)), -s.L * sum(np.cos(s.p[k]) for k in range(i))]
+        angles = [f"phi{k}" for k in range(1, i + 1)]
+        return lambda s: [s.L * sum(np.sin(s[name]) for name in angles), -s.L * sum(np.cos(s[name]) for name in angles)]
 
     return chain([end(i) for i in range(1, N + 1)])
 
@@ -52,7 +53,7 @@ def moving_chain(N: int, *, absolute: bool) -> Drawing:
 
         def place(s):
             x, y = suspension(s)
-            across, down = (sum(f(s.p[k]) for k in range(i)) for f in (np.sin, np.cos))
+            across, down = (sum(f(s[f"a{k}"]) for k in range(1, i + 1)) for f in (np.sin, np.cos))
             return [x + s.L * across, y - s.L * down]
 
         return place

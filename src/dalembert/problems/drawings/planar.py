@@ -94,7 +94,7 @@ def ball_in_ellipse() -> Drawing:
 
     def push(s):
         gap = [s.x - s.A * np.cos(s.sigma), s.y - s.B * np.sin(s.sigma)]
-        return [s.lam[0] * one / s.radius for one in gap]
+        return [s["lam1"] * one / s.radius for one in gap]
 
     touch = lambda s: [s.A * np.cos(s.sigma), s.B * np.sin(s.sigma)]  # noqa: E731 - a place
     parts = [
