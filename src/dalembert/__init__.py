@@ -23,6 +23,7 @@ _HOME = {
     "ImplicitDAE": "model",
     "Input": "model",
     "Event": "model.event",
+    "from_sympy": "model.sympy_mechanics",
     "Multibody": "multibody",
     "Box": "multibody",
     "Capsule": "multibody",

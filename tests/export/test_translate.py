@@ -164,3 +164,18 @@ def test_functions_in_python_cannot_be_translated():
     model = da.QuasiLinearDAE(x=["a"], rhs=lambda s: [1.0 if s.a > 0 else 2.0])
     with pytest.raises(da.ModelError, match="run as Python code"):
         da.translate(model, "c", (0, 1), x0=[1.0])
+
+
+def test_files_that_are_no_modules_are_installed():
+    """Templates and the like: what pyproject.toml lists as data of the package is all that there is."""
+    import tomllib
+    from pathlib import Path
+
+    package = Path(da.__file__).parent
+    project = package.parents[1] / "pyproject.toml"
+    if not project.is_file():
+        pytest.skip("the package is installed: there is no pyproject.toml")
+    patterns = tomllib.loads(project.read_text())["tool"]["setuptools"]["package-data"]["dalembert"]
+    listed = {path for pattern in patterns for path in package.glob(pattern)}
+    there = {path for path in package.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    assert not there - listed

@@ -1,5 +1,7 @@
 """Models without events: from Modelica text to results, against exact solutions and models written by hand."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -263,3 +265,18 @@ def test_naive_fekete_points(n, end):
     if n == 4:  # they end as corners of a tetrahedron
         distances = np.linalg.norm(ends[:, None] - ends[None], axis=2)[~np.eye(4, dtype=bool)]
         assert np.allclose(distances, np.sqrt(8 / 3), atol=1e-3)
+
+
+def test_unknowns_that_follow_time_directly_are_seen_between_steps():
+    """Nothing is differentiated, and the control of errors sees nothing."""
+    model = load("model M Real x; equation x + x^3 = sin(20*time); end M;")
+    sol, t = da.simulate(model, (0, 1)), np.linspace(0, 1, 777)
+    x = sol.at(t)["x"]
+    assert abs(x + x**3 - np.sin(20 * t)).max() < 1e-6
+    assert len(da.simulate(model, (0, 1), max_step=0.1).t) < 100
+
+
+def test_models_travel_and_are_translated_elsewhere():
+    text = "model M parameter Integer n = 2; Real x[n](each start = 1, each fixed = true); equation der(x) = -x; end M;"
+    model = pickle.loads(pickle.dumps(load(text)))
+    assert np.isclose(da.simulate(model, (0, 1), parameters={"n": 3})["x[3]"][-1], np.exp(-1), atol=1e-5)

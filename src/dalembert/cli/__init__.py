@@ -9,7 +9,7 @@ from importlib import import_module
 from dalembert.cli.app import app, main
 
 #: files with commands, in the order in which `dalembert --help` lists them
-GROUPS = ("catalogue", "simulate", "check", "modelica", "info")
+GROUPS = ("catalogue", "simulate", "studies", "check", "modelica", "info")
 
 for group in GROUPS:
     import_module(f"{__name__}.{group}")

@@ -15,10 +15,12 @@ import casadi as ca
 import numpy as np
 
 from dalembert.checks import NoNumber, real, shown
-from dalembert.errors import ModelError, OptionError
+from dalembert.errors import InconsistentInitialValues, ModelError, OptionError, SimulationError
+from dalembert.export.events import Events
 from dalembert.model import Model
 from dalembert.regularize import consistent_initial_values
 from dalembert.regularize.structure import aliases
+from dalembert.regularize.structure.forms import picked
 from dalembert.regularize.structure.hidden import regularized
 from dalembert.regularize.structure.system import with_all_constraints
 
@@ -54,6 +56,7 @@ class Content:
     rtol: float
     atol: float
     comments: tuple[str, ...] = ()
+    events: Events = field(default_factory=Events)
     K: ca.SX = field(init=False)
     H: ca.SX = field(init=False)
 
@@ -87,9 +90,10 @@ def content_of(
             f"{len(moving)} unknowns"
         )
     w = ca.SX.sym("w", len(moving))
-    expressions, names = _results(model, own, reduction, form)
+    events = Events.of(model, _whole(own, reduction), reduction, _replacement(own))
+    expressions, names = _results(model, own, reduction, form, bool(events))
     beginning = Start.of(model, own, reduction, form, moving, w)
-    values = beginning.values(consistent_initial_values(model, t_span[0], rtol=rtol, atol=atol, **start))
+    values = beginning.values(_found(model, t_span[0], start, rtol, atol, bool(events)))
     columns = form.E[:, moving.tolist()], form.k, form.h, expressions, values, beginning.conditions
     E, k, h, expressions, values, conditions = _replacement(own)(*columns)
     return Content(
@@ -97,11 +101,13 @@ def content_of(
         t=own.graph.t,
         z=ca.vertcat(own.graph.symbol["x"], form.y),
         w=w,
-        p=ca.vertcat(own.graph.parameter_symbols, own.graph.discrete_symbols),
+        p=own.graph.parameter_symbols
+        if events
+        else ca.vertcat(own.graph.parameter_symbols, own.graph.discrete_symbols),
         unknowns=(*own.names("x"), *form.y_names),
         moving=moving,
         rough=form.rough,
-        parameters=_parameters(own),
+        parameters=_parameters(own, discrete=not events),
         E=ca.sparsify(E),
         k=ca.densify(k),
         h=ca.densify(h),
@@ -116,18 +122,41 @@ def content_of(
         rtol=rtol,
         atol=atol,
         comments=form.comments,
+        events=events,
     )
 
 
-def _results(model: Model, own: Model, reduction: Any, form: _Form) -> tuple[ca.SX, tuple[str, ...]]:
-    """All unknowns, also those that were eliminated, and outputs."""
+def _found(model: Model, t: float, start: Mapping[str, Any], rtol: float, atol: float, events: bool) -> Any:
+    """Consistent start values; of a model with events, what it says itself: the program looks for them."""
+    try:
+        return consistent_initial_values(model, t, rtol=rtol, atol=atol, **start)
+    except (InconsistentInitialValues, SimulationError):
+        if not events:
+            raise
+    return None
+
+
+def _results(model: Model, own: Model, reduction: Any, form: _Form, hybrid: bool) -> tuple[ca.SX, tuple[str, ...]]:
+    """All unknowns, also those that were eliminated, discrete variables that are no truth values, and outputs."""
     expressions = [_whole(own, reduction), form.y]
     names = [*model.names("x"), *form.y_names]
+    if hybrid:
+        places = visible_discrete(model)
+        expressions.append(picked(model.graph.discrete_symbols, places))
+        names += [model.discrete_names[place] for place in places]
     for name in own.outputs:
         column = ca.densify(ca.vec(own.outputs.expression(name)))
         expressions.append(column)
         names += [name] if column.numel() == 1 else [f"{name}[{i + 1}]" for i in range(column.numel())]
     return ca.vertcat(*expressions), tuple(names)
+
+
+def visible_discrete(model: Model) -> list[int]:
+    """Places of discrete variables that have names of their own: no truth values of relations, no values before."""
+    hybrid = model.hybrid
+    internal = {relation.place for relation in hybrid.relations} | set(hybrid.previous.values())
+    internal |= {sample.place for sample in hybrid.samples} | {hybrid.initial, hybrid.terminal}
+    return [place for place in range(len(model.discrete_names)) if place not in internal]
 
 
 def _whole(own: Model, reduction: Any, rates: bool = False) -> ca.SX:
@@ -160,18 +189,21 @@ class Start:
             beginning.conditions, ca.vertcat(model.graph.symbol["x"], model.graph.dx), ca.vertcat(x, dx)
         )
         resting = np.setdiff1d(np.arange(own.graph.dx.numel()), moving)
-        if len(resting) and ca.depends_on(conditions, own.graph.dx[resting.tolist()]):
+        if len(resting) and ca.depends_on(conditions, picked(own.graph.dx, resting)):
             raise ModelError(
                 f"model '{model.name}' cannot be translated: initial equations contain derivatives of unknowns whose "
                 "derivatives no other equation contains"
             )
-        conditions = ca.substitute(ca.vertcat(*rows, conditions), own.graph.dx[moving.tolist()], w)
+        conditions = ca.substitute(ca.vertcat(*rows, conditions), picked(own.graph.dx, moving), w)
         titles = (*(f"fixed start value of {names[j]}" for j in fixed), *beginning.condition_names)
-        return cls(beginning.guesses[kept.tolist()], ca.densify(conditions), titles, model, kept, form)
+        return cls(picked(beginning.guesses, kept), ca.densify(conditions), titles, model, kept, form)
 
     def values(self, found: Any) -> ca.SX:
         """Values that were found, written by parameters where the model says how."""
-        x, rates = found.values["x"][self.kept], found.values["x_dot"][self.kept]
+        if found is None:
+            x, rates = self.model.guesses("x")[self.kept], np.zeros(len(self.kept))
+        else:
+            x, rates = found.values["x"][self.kept], found.values["x_dot"][self.kept]
         y = np.array([rates[j] if order == 1 else 0.0 for j, order in self.form.y_of.tolist()])
         parameters = self.model.graph.parameter_symbols
         guessed = ca.Function("guesses", [parameters], [ca.densify(self.guesses)])
@@ -229,8 +261,8 @@ class _Form:
         names = system.equations
         return cls(
             system.leading[rows, :],
-            still[rows] if rows else ca.SX(0, 1),
-            still[others] if others else ca.SX(0, 1),
+            picked(still, rows),
+            picked(still, others),
             ca.SX(0, 1),
             (),
             np.zeros((0, 2), int),
@@ -258,13 +290,6 @@ def _check(model: Any) -> None:
             raise ModelError(f"model '{model.name}' cannot be translated: input '{name}' runs as Python code")
         if given.breakpoints:
             raise ModelError(f"model '{model.name}' cannot be translated: input '{name}' has breakpoints")
-    hybrid = model.hybrid
-    if hybrid is not None and any((hybrid.relations, hybrid.assignments, hybrid.samples, hybrid.reinits)):
-        what = [relation.name for relation in hybrid.relations] or ["assignments at events"]
-        raise ModelError(
-            f"model '{model.name}' cannot be translated: it has events ({', '.join(what[:4])}"
-            f"{', …' if len(what) > 4 else ''}), which sources do not have yet"
-        )
 
 
 def _tolerance(name: str, value: Any, default: float) -> float:
@@ -290,7 +315,7 @@ def _interval(t_span: Any) -> tuple[float, float]:
     return t0, t_end
 
 
-def _parameters(model: Model) -> dict[str, float]:
+def _parameters(model: Model, discrete: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, value in model.graph.parameters.items():
         flat = np.ravel(value)  # column by column as the graph has them
@@ -298,7 +323,8 @@ def _parameters(model: Model) -> dict[str, float]:
             found[name] = float(flat[0])
         else:
             found.update({f"{name}[{i + 1}]": float(entry) for i, entry in enumerate(flat)})
-    return found | dict(zip(model.graph.discrete, model.graph.discrete_values.tolist(), strict=True))
+    constant = dict(zip(model.graph.discrete, model.graph.discrete_values.tolist(), strict=True))
+    return found | constant if discrete else found
 
 
 def _replacement(model: Model) -> Any:

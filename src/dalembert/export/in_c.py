@@ -18,6 +18,8 @@ class CWriter(Writer):
     between = "\n\n"
     #: of the language, its headers and the driver
     keywords = (
+        "d BITS TIMED_BITS CLOCKS CLOSED TIMED_CLOSED RISING RESTARTED NOW BEFORE CLAIM_KINDS MESSAGES RELATIONS band "
+        "largest ND NX NT NK NI NP NCL NX1 NT1 NK1 NI1 NCL1 INITIAL TERMINAL "
         "auto break case char const continue default do double else enum extern float for goto if inline int long "
         "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile "
         "while bool complex imaginary asm main NZ NM NQ NC NR NM1 NQ1 NC1 NA1 NODE TO_STAGES FROM_STAGES GAMMA "
@@ -39,26 +41,27 @@ class CWriter(Writer):
         kind = "const double " if target.isalnum() else ""
         return f"    {kind}{target} = {value};" + (f" /* {one_line(comment)} */" if comment else "")
 
-    def local(self, name: str, place: int) -> str:
-        return f"    const double {name} = z[{place}];"
+    def local(self, name: str, vector: str, place: int) -> str:
+        return f"    const double {name} = {vector}[{place}];"
 
     def parameter(self, name: str, value: float) -> str:
         own = self.parameters[name]
         comment = f" /* {one_line(name)} */" if own != name else ""
         return f"static const double {own} = {self.number(value)};{comment}"
 
-    def function(self, name: str, arguments: str, out: dict, targets: Sequence[Target], about: str) -> str:
+    def function(
+        self, name: str, arguments: str, out: dict, targets: Sequence[Target], about: str, keeps: bool = False
+    ) -> str:
         used, lines, _ = self._statements(arguments, targets)
         given = [f"const double *{own}" if own != "t" else "double t" for own in arguments.split()]
         given += [
             f"double *{own}" if len(shape) == 1 else f"double {own}[{max(shape[0], 1)}][{max(shape[1], 1)}]"
             for own, shape in out.items()
         ]
-        cleared = [
-            f"    memset({own}, 0, {int(np.prod(shape))} * sizeof(double));"
-            for own, shape in out.items()
-            if 0 not in shape
-        ]
+        sizes = {own: int(np.prod(shape)) for own, shape in out.items() if 0 not in shape}
+        cleared = [f"    memset({own}, 0, {size} * sizeof(double));" for own, size in sizes.items()]
+        if keeps:
+            cleared = [f"    memcpy({own}, d, {size} * sizeof(double));" for own, size in sizes.items()]
         ignored = [f"    (void){own};" for own in (*arguments.split(), *(o for o, s in out.items() if 0 in s))]
         head = f"/* {about}. */\nstatic void {name}({', '.join(given)})\n{{"
         return "\n".join([head, *ignored, *used, *cleared, *lines, "}"])
@@ -67,7 +70,11 @@ class CWriter(Writer):
         return "\n".join(f"   {line}".replace("*/", "* /").rstrip() for line in lines)
 
     def names(self, names: Sequence[str]) -> str:
-        return "\n".join('    "{}",'.format(name.replace("\\", "\\\\").replace('"', '\\"')) for name in names)
+        return self.texts(names)
+
+    def texts(self, texts: Sequence[str]) -> str:
+        quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts or ("",))
+        return "\n".join(f'    "{text}",' for text in quoted)
 
     def flag(self, value: bool) -> str:
         return "1" if value else "0"

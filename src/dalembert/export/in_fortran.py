@@ -22,6 +22,8 @@ class FortranWriter(Writer):
     between = "\n\n"
     #: of the language and the driver
     keywords = (
+        "d nd nx nt nk ni np ncl bits timed_bits closed timed_closed rising clocks_at restarted now_at before_at band "
+        "initial_at terminal_at claim_kinds messages relation_names largest wide "
         "v if then else elseif end endif do enddo while cycle exit return stop call function subroutine module "
         "program use only implicit none integer real complex logical character parameter intent in out inout "
         "contains elemental result merge min max abs sqrt exp log sin cos tan asin acos atan sinh cosh tanh asinh "
@@ -42,14 +44,16 @@ class FortranWriter(Writer):
         line = continued(f"    {target} = {value}")
         return f"    ! {one_line(comment)[:100]}\n{line}" if comment else line
 
-    def local(self, name: str, place: int) -> str:
-        return f"    {name} = z({place + 1})"
+    def local(self, name: str, vector: str, place: int) -> str:
+        return f"    {name} = {vector}({place + 1})"
 
     def parameter(self, name: str, value: float) -> str:
         own = self.parameters[name]
         return f"  real(dp) :: {own} = {self.number(value)}" + (f"  ! {one_line(name)[:80]}" if own != name else "")
 
-    def function(self, name: str, arguments: str, out: dict, targets: Sequence[Target], about: str) -> str:
+    def function(
+        self, name: str, arguments: str, out: dict, targets: Sequence[Target], about: str, keeps: bool = False
+    ) -> str:
         used, lines, temporaries = self._statements(arguments, targets)
         sizes = {"t": "t", "z": f"z({len(self.content.unknowns)})", "w": f"w({len(self.content.moving)})"}
         head = [
@@ -64,7 +68,7 @@ class FortranWriter(Writer):
             head.append(f"    real(dp) :: v({temporaries})")
         names = [line.split("=")[0].strip() for line in used]
         head += [f"    real(dp) :: {', '.join(names[i : i + 2])}" for i in range(0, len(names), 2)]
-        cleared = [f"    {own} = 0.0d0" for own in out]
+        cleared = [f"    {own} = {'d' if keeps else '0.0d0'}" for own in out]
         return "\n".join([*head, *used, *cleared, *lines, "  end subroutine"])
 
     def comment_block(self, lines: Sequence[str]) -> str:
@@ -77,6 +81,10 @@ class FortranWriter(Writer):
             text = "".join(f"    write (*, '(a)', advance='no') '{part}'\n" for part in parts)
             found.append(f"    write (*, '(a)', advance='no') ','\n{text}".rstrip())
         return "\n".join(found)
+
+    def texts(self, texts: Sequence[str]) -> str:
+        cut = [text[:80].replace("'", "''") for text in texts]
+        return "".join(f"{', ' if i else ''}&\n    '{text}'" for i, text in enumerate(cut))
 
     def flag(self, value: bool) -> str:
         return ".true." if value else ".false."

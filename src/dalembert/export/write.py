@@ -21,7 +21,7 @@ Target = tuple[str, "ca.SX", str]  # what is assigned, the value, a comment
 
 
 #: names in the functions of a model
-OWN = "t z w E k h K H r by_z by_w out"
+OWN = "t z w d E k h K H r by_z by_w out g G new condition value"
 
 
 class Writer(ABC):
@@ -40,6 +40,7 @@ class Writer(ABC):
         self.identifier = Identifiers(words | set(f"{OWN} {self.keywords}".split()))
         self.parameters = {name: self.identifier[name] for name in content.parameters}
         self.unknowns = {name: self.identifier[name] for name in content.unknowns}
+        self.discrete = {name: self.identifier[f"{name}"] for name in content.events.names}
 
     def source(self) -> str:
         """The whole file."""
@@ -69,14 +70,57 @@ class Writer(ABC):
             ALPHA=self.number(numbers.alpha),
             BETA=self.number(numbers.beta),
             ERROR=self.wrapped(map(self.number, numbers.e)),
+            **self._tables(),
         )
-        return re.sub(r"@@(\w+)@@", lambda match: values[match[1]], self.text)
+        return re.sub(r"@@(\w+)@@", lambda match: values[match[1]], self._parts(bool(content.events)))
+
+    def _parts(self, events: bool) -> str:
+        """The template with the parts that are for models with events, or with those for models without."""
+        text = re.sub(r"(?ms)^[^\n]*@@if " + ("smooth" if events else "events") + r".*?@@end[^\n]*\n", "", self.text)
+        return re.sub(r"(?m)^[^\n]*@@(if|end)\b[^\n]*\n", "", text)
 
     between = "\n\n\n"
 
+    def _tables(self) -> dict[str, str]:
+        """Sizes and places of what changes at events."""
+        events = self.content.events
+        integers = {
+            "BITS": events.bits,
+            "TIMED_BITS": events.timed_bits,
+            "CLOCKS": events.clock_places,
+            "RESTARTED": events.reinit_places,
+            "NOW": events.now,
+            "BEFORE": events.before,
+        }
+        found = {name: self.wrapped(str(j + self.first) for j in places) for name, places in integers.items()}
+        flags = {"CLOSED": events.closed, "TIMED_CLOSED": events.timed_closed, "RISING": events.rising}
+        found |= {name: self.wrapped(map(self.flag, values)) for name, values in flags.items()}
+        sizes = {
+            "ND": events.names,
+            "NX": events.bits,
+            "NT": events.timed_bits,
+            "NK": events.clock_places,
+            "NI": events.reinit_places,
+            "NP": events.now,
+            "NCL": events.claim_kinds,
+        }
+        found |= {name: str(len(values)) for name, values in sizes.items()}
+        # 1 has to hold, 2 warns, 3 ends
+        found["CLAIM_KINDS"] = self.wrapped(map(str, events.claim_kinds))
+        found["DISCRETE"] = self.wrapped(map(self.number, events.start))
+        found["MESSAGES"] = self.texts([one_line(message) for message in events.messages])
+        found["RELATION_NAMES"] = self.texts([one_line(name) for name in events.crossing_names])
+        found["INITIAL"] = str(events.initial + self.first if events.initial >= 0 else -1)
+        found["TERMINAL"] = str(events.terminal + self.first if events.terminal >= 0 else -1)
+        return found
+
     def _comments(self) -> list[str]:
         moving = set(self.content.moving.tolist())
-        lines = [*self.content.comments, "", "Unknowns:"]
+        lines = [*self.content.comments]
+        if self.content.events:
+            events = self.content.events
+            lines.append(f"{len(events.bits) + len(events.timed_bits)} relations that make events")
+        lines += ["", "Unknowns:"]
         for j, name in enumerate(self.content.unknowns):
             rests = "" if j in moving else ", without derivative"
             lines.append(f"  z{self.index(j)} = {name}{rests}")
@@ -107,6 +151,34 @@ class Writer(ABC):
             self.function("start_values", "", {"z": (n,)}, self._column("z", own.start, own.unknowns), "Start values"),
             self.function("start_conditions", "t z w", {"r": (c,), "by_z": (c, n), "by_w": (c, m)}, conditions,
                           "Conditions 0 = r that hold at the start, and their derivatives"),
+            *(self._event_functions() if own.events else ()),
+        ]  # fmt: skip
+
+    def _event_functions(self) -> list[str]:
+        own, n = self.content.events, len(self.content.unknowns)
+        slopes = ca.sparsify(ca.jacobian(own.crossing, self.content.z))
+        assigned = [
+            (f"new{self.index(place)}", own.assigned[i], own.assigned_names[i])
+            for i, place in enumerate(own.assigned_places.tolist())
+        ]
+        restarts = self._column("condition", own.conditions, own.reinit_names)
+        restarts += self._column("value", own.values, own.reinit_names)
+        x, t, k, i, c = (column.numel() for column in (own.crossing, own.timed, own.clocks, own.values, own.claims))
+        return [
+            self.function("relations", "t z", {"g": (x,)}, self._column("g", own.crossing, own.crossing_names),
+                          "Relations hold where these are positive"),
+            self.function("relation_slopes", "t z", {"G": (x, n)}, self._matrix("G", slopes, own.crossing_names),
+                          "Their derivatives by the unknowns"),
+            self.function("times", "t z", {"out": (t,)}, self._column("out", own.timed, own.timed_names),
+                          "When relations of time change"),
+            self.function("assignments", "t z", {"new": (len(own.names),)}, assigned,
+                          "Discrete variables after an event", keeps=True),
+            self.function("clocks", "t z", {"out": (k,)}, self._column("out", own.clocks, own.clock_names),
+                          "Start and interval of clocks"),
+            self.function("restarts", "t z", {"condition": (i,), "value": (i,)}, restarts,
+                          "Unknowns that start again, if conditions are not zero"),
+            self.function("claims", "t z", {"out": (c,)}, self._column("out", own.claims, own.messages),
+                          "Conditions of assertions and of the end"),
         ]  # fmt: skip
 
     def _column(self, name: str, column: ca.SX, about: Sequence[str]) -> list[Target]:
@@ -136,6 +208,7 @@ class Writer(ABC):
             (own.z, [Piece(name) for name in names]),
             (own.w, [Piece(f"w{self.index(i)}") for i in range(own.w.numel())]),
             (own.p, [Piece(self.parameters[name]) for name in own.parameters]),
+            (own.events.discrete, [Piece(self.discrete[name]) for name in own.events.names]),
         ]
         work = Statements(self.language, columns, self.temporary)
         assigned = work.assign([(target, value) for target, value, _ in targets])
@@ -144,8 +217,10 @@ class Writer(ABC):
         for target, value in assigned:
             comment = about.get(target, "")
             lines.append(self.statement(target, value, comment))
-        used = [(j, name) for j, name in enumerate(names) if name in work.used]
-        return [self.local(name, j) for j, name in used], lines, work.temporaries
+        used = [self.local(name, "z", j) for j, name in enumerate(names) if name in work.used]
+        discrete = enumerate(self.discrete.values())
+        used += [self.local(name, "d", j) for j, name in discrete if name in work.used]
+        return used, lines, work.temporaries
 
     # -- what languages decide -------------------------------------------------------------------------------------
 
@@ -159,19 +234,25 @@ class Writer(ABC):
     def statement(self, target: str, value: str, comment: str) -> str: ...
 
     @abstractmethod
-    def local(self, name: str, place: int) -> str: ...
+    def local(self, name: str, vector: str, place: int) -> str: ...
 
     @abstractmethod
     def parameter(self, name: str, value: float) -> str: ...
 
     @abstractmethod
-    def function(self, name: str, arguments: str, out: dict, targets: Sequence[Target], about: str) -> str: ...
+    def function(
+        self, name: str, arguments: str, out: dict, targets: Sequence[Target], about: str, keeps: bool = False
+    ) -> str:
+        """`keeps`: what is not assigned stays what it is, and is not set to zero."""
 
     @abstractmethod
     def comment_block(self, lines: Sequence[str]) -> str: ...
 
     @abstractmethod
     def names(self, names: Sequence[str]) -> str: ...
+
+    @abstractmethod
+    def texts(self, texts: Sequence[str]) -> str: ...
 
     @abstractmethod
     def flag(self, value: bool) -> str: ...

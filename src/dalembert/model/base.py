@@ -71,6 +71,7 @@ class Model(Shared):
     fixed_at_start: tuple[str, ...] = ()
     t_span: tuple[float, float] | None = None
     tolerance: float | None = None
+    least_steps: int = 0
     nominal: Mapping[str, float] = MappingProxyType({})
     #: what is to be done with the `continuous_kinds` where inputs jump: a mode of `consistent_initial_values`
     restart_mode: str = "correct"

@@ -33,6 +33,7 @@ class Belongings(Shared):
     nominal: Mapping[str, float] = dataclasses.field(default_factory=dict)
     t_span: tuple[float, float] | None = None
     tolerance: float | None = None
+    least_steps: int = 0
 
     @computed
     def _guesses(self) -> ca.Function:

@@ -96,6 +96,11 @@ class DAE(Model):
         return None if self._own is None else self._own.tolerance
 
     @property
+    def least_steps(self) -> int:
+        """How many steps are made at least where nobody says how long one may be."""
+        return 0 if self._own is None else self._own.least_steps
+
+    @property
     def nominal(self) -> Mapping[str, float]:
         """Sizes of unknowns, as far as somebody has told."""
         return {} if self._own is None else self._own.nominal

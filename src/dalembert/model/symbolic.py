@@ -88,7 +88,9 @@ def build(dae: SymbolicDAE) -> QuasiLinearDAE | ImplicitDAE:
     model._equation_names = names
     if dae.outputs:
         model._outputs = Outputs.of_expressions(dae.outputs, model.graph, dae.name)
-    model._own = Belongings(model.graph, dae.beginning, dae.hybrid, dict(dae.nominal), dae.t_span, dae.tolerance)
+    model._own = Belongings(
+        model.graph, dae.beginning, dae.hybrid, dict(dae.nominal), dae.t_span, dae.tolerance, dae.least_steps
+    )
     model._start = model._own.start(model.graph, dae.name)
     return model
 

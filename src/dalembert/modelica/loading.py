@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import ModelicaError
+from dalembert.errors import ModelError, ModelicaError
 from dalembert.model.dae import DAE
 from dalembert.model.symbolic import build
 from dalembert.modelica.flat import FlatModel
@@ -67,7 +67,11 @@ def load(
     with room_for_depth(), collector_paused():
         translation = Translation(flat, {key: value for key, value in given.items() if key not in structural})
         dae = translation.run()
-    found = build(dae)
+    try:
+        found = build(dae)
+    except ModelError as reason:
+        definition = library.find(name)
+        raise definition.source.error(str(reason), definition.node.at) from None
     found.notes = tuple(flat.notes)
     found.recipe = Recipe(
         model, class_name, path, given, frozenset(translation.context.folded), dict(dae.symbols.parameter_values),

@@ -7,7 +7,7 @@ from typing import Any
 from dalembert.modelica import tree
 from dalembert.modelica.components import Instance
 from dalembert.modelica.evaluate import Evaluator
-from dalembert.modelica.flat import FlatAlgorithm, FlatModel, FlatWhen, Origin, targets
+from dalembert.modelica.flat import FlatAlgorithm, FlatModel, FlatWhen, Origin, names_in, targets
 from dalembert.modelica.restrictions import check_loops
 from dalembert.modelica.scopes import Scope
 from dalembert.modelica.values import AT, NUMBER, Arr, RecordValue, as_tree, is_known, shape_of
@@ -96,14 +96,15 @@ class Statements:
                     return self.somewhere(node, as_tree(value), scope)
                 if isinstance(target, Arr) and not isinstance(value, Arr):
                     evaluator.fail("an array is assigned a scalar", node, scope)
-                return [self.assignment(a, b, node, scope) for a, b in self.assigned(target, value, node, scope)]
+                pairs = self.assigned(target, value, node, scope)
+                return at_once([self.assignment(a, b, node, scope) for a, b in pairs])
             case tree.Assignment():
                 origin = Origin(scope.part.source, node.at, "")
                 found = self.results(node.target, node.value, node, scope, origin, whole=False)
-                return [
+                return at_once([
                     tree.Assignment(AT, one.left, one.right) if isinstance(one.left, tree.Tuple)
                     else self.assignment(one.left, one.right, node, scope) for one in found
-                ]  # fmt: skip
+                ])  # fmt: skip
             case tree.If():
                 return self.choice_of(node, scope, lambda item: self.statement(item, scope))
             case tree.For():
@@ -186,6 +187,18 @@ class Statements:
         if not isinstance(target, tree.Ref):
             self.evaluator.fail("only variables can be assigned to", node, scope)
         return tree.Assignment(AT, target, as_tree(value))
+
+
+def at_once(parts: list[tree.Assignment]) -> list[tree.Assignment]:
+    """The assignments to the elements of an array; a single one, of arrays, if elements are read that are assigned to
+    before, as in v := {v[2], v[1]}."""
+    seen: set[str] = set()
+    for one in parts:
+        if seen and not seen.isdisjoint(names_in(one.value)):
+            left, right = (tuple(getattr(part, side) for part in parts) for side in ("target", "value"))
+            return [tree.Assignment(AT, tree.Array(AT, left), tree.Array(AT, right))]
+        seen.update(names_in(one.target))
+    return parts
 
 
 def evaluator_call(name: str, values: list[Any]) -> tree.Call:

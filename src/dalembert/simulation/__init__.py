@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import OptionError
+from dalembert.errors import OptionError, SimulationError
 from dalembert.locks import forks_wait
 from dalembert.model import Model
 from dalembert.model.event import as_events
@@ -17,6 +17,7 @@ from dalembert.model.namespace import explain_unknown
 from dalembert.model.start import with_start
 from dalembert.simulation.arguments import count, own_tolerances, positive, switch, time_span, tolerances_for
 from dalembert.simulation.checkpoint import Checkpoint, Saving
+from dalembert.simulation.choice import MethodChoice, first_choice, next_choice
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.layout import integrated, whole_form
 from dalembert.simulation.output import Output, Sampling
@@ -78,8 +79,9 @@ def simulate(
     fixed : sequence of str
         Unknowns of a DAE whose start values stay as given, while others are found.
     method : str or options object
-        ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``. "auto" is Radau5, and Hem5
-        for trees of thousands of bodies in joint coordinates.
+        ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``. "auto" is Radau5, Hem5
+        for trees of thousands of bodies in joint coordinates, Qualidaes for DAEs with hidden constraints, and
+        Geoms(algebraic="svd") where constraints turn out to be redundant; ``sol.method_choice`` says which and why.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
         Tolerances of the local error; rtol between 1e-14 and 1, atol between 1e-100 and 1e100. Default: 1e-6 and 1e-8,
         or what the model's experiment and the sizes of its unknowns say (`Model.tolerance`, `Model.nominal`).
@@ -126,6 +128,7 @@ def simulate(
     >>> sol.max_residual("position") < 1e-8
     True
     """
+    asked = {name: value for name, value in locals().items() if name not in ("unknown", "method")}
     for name in unknown:
         raise OptionError(
             f"simulate has no argument '{name}': {explain_unknown(name, simulate.__wrapped__.__kwdefaults__)}"
@@ -133,6 +136,8 @@ def simulate(
     if not isinstance(model, Model):
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
         raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")
+    if isinstance(method, str) and method.lower() == "auto":
+        return _chosen(asked, first_choice(integrated(model)))
     options = resolve_method(method, integrated(model))
     if model.mechanical and model.collisions is not None and not options.treats_contacts:
         raise OptionError(
@@ -147,7 +152,7 @@ def simulate(
     given = {k: v for k, v in given.items() if v is not None}
     if model._start and model.beginning is None:  # which is more than values
         given = with_start(model, given)
-    step_limit = positive("max_step", max_step) or np.inf
+    step_limit = positive("max_step", max_step) or (abs(t1 - t0) / model.least_steps if model.least_steps else np.inf)
     first, limit = positive("first_step", first_step), count("max_steps", max_steps)
     dense, shows = switch("dense_output", dense_output), switch("progress", progress)
     profiled, traced = switch("profile", profile), switch("trace", trace)
@@ -174,6 +179,21 @@ def simulate(
         ),
         clock if profiled else None,
     )  # fmt: skip
+
+
+def _chosen(asked: dict[str, Any], choice: MethodChoice) -> Solution:
+    """By the method of a choice, and by others where it proves wrong."""
+    while True:
+        try:
+            solution = simulate.__wrapped__(**asked, method=choice.method)
+            solution.method_choice = choice
+            return solution
+        except SimulationError as error:
+            # what a checkpoint has is of one method
+            other = None if asked["checkpoint"] is not None else next_choice(choice, asked["model"], error)
+            if other is None:
+                raise
+            choice = other
 
 
 def progress_bar(t0: float, t1: float) -> Callable[[float], None]:

@@ -59,6 +59,7 @@ class Iteration:
         self.changes, self.t, self.theta, self.bands, self._solve = changes, t, theta, bands, solve
         self.beginning = beginning  # nothing was before: near zero a relation is what it is at zero
         self.claims: list = []
+        self._near = np.zeros(len(changes.crossing), bool)  # relations that were near zero: they may be either
 
     # -- passes ----------------------------------------------------------------------------------------------------
 
@@ -120,6 +121,7 @@ class Iteration:
         if changes.crossing:
             values = changes.values(self.t, point.x, theta)
             near = np.abs(values) <= self.bands
+            self._near |= near
             stays = changes.closed if self.beginning else discrete[changes.bits] != 0
             discrete[changes.bits] = np.where(near, stays, values > 0)
         if changes.timed:
@@ -161,9 +163,12 @@ class Iteration:
         return self._by_combinations(start, went)
 
     def _by_combinations(self, start: Point, path: list[np.ndarray]) -> Point:
-        """Try all truth values of the relations that changed on the way, those nearest to the start first."""
+        """Try all truth values of the relations that changed on the way, or may be either, those nearest to the start
+        first."""
         moving = np.flatnonzero((np.array(path) != start.discrete).any(axis=0)) if path else np.zeros(0, int)
         bits = np.intersect1d(self.changes.bits, moving)
+        if len(bits):
+            bits = np.union1d(bits, self.changes.bits[self._near])
         if 0 < len(bits) <= COMBINED:
             choices = sorted(itertools.product((0.0, 1.0), repeat=len(bits)), key=self._distance(start.discrete[bits]))
             for choice in choices:

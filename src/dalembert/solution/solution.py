@@ -18,7 +18,7 @@ from dalembert.model.theta import values_of
 from dalembert.model.vocabulary import FUNCTIONS, RESIDUALS, SETTLED
 from dalembert.solution.events import EventLog
 from dalembert.solution.impacts import ImpactLog
-from dalembert.solution.outputs import Source, entries, off_breakpoints
+from dalembert.solution.outputs import Source, off_breakpoints
 from dalembert.solution.profile import Profile
 from dalembert.solution.segments import SegmentInfo, segment_at
 from dalembert.solution.state_view import StateView
@@ -28,6 +28,7 @@ from dalembert.solution.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from matplotlib.axes import Axes
 
     from dalembert.viewer.animation import Animation
@@ -98,6 +99,9 @@ class Solution(StateView):
     >>> sol.at(0.5).p
     array([1.])
     """
+
+    #: what ``method="auto"`` chose, why, and what it had tried before; None if the method was given
+    method_choice: Any = None
 
     def __init__(
         self,
@@ -316,10 +320,28 @@ class Solution(StateView):
             import pandas as pd
         except ImportError:
             raise DalembertError("to_pandas() needs pandas; install it with: pip install pandas") from None
-        columns = {name: self[name] for name in self.names}
-        for name in [outputs] if isinstance(outputs, str) else outputs:
-            columns |= entries(name, self[name], len(self.t))
-        return pd.DataFrame(columns, index=pd.Index(self.t, name="t"), columns=list(columns))
+        from dalembert.solution.exports import columns
+
+        table = columns(self, outputs)
+        return pd.DataFrame(table, index=pd.Index(self.t, name="t"), columns=list(table))
+
+    def to_csv(self, path: str | PathLike, outputs: str | Sequence[str] = ()) -> Path:
+        """Write a table as text, times in the first column, names in the first line; `outputs` as for `to_pandas`."""
+        from dalembert.solution.exports import to_csv
+
+        return to_csv(self, path, outputs)
+
+    def to_xarray(self, outputs: str | Sequence[str] = ()) -> xr.Dataset:
+        """A dataset of all variables over the dimension t; `outputs`, which are added, keep their shapes."""
+        from dalembert.solution.exports import to_xarray
+
+        return to_xarray(self, outputs)
+
+    def to_mat(self, path: str | PathLike, outputs: str | Sequence[str] = ()) -> Path:
+        """Write a result file as Modelica tools do (MATLAB 4, "trajectory"), for their plots and comparisons."""
+        from dalembert.solution.exports import to_mat
+
+        return to_mat(self, path, outputs)
 
     def plot(self, *names: str, ax: Axes | None = None, against: str = "t") -> Axes:
         """Draw variables and outputs over time, or over another variable.

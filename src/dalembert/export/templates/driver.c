@@ -32,7 +32,7 @@ static const int INTERVALS = 0; /* 0: results at every step */
 
 /* unknowns, differential equations, constraints, conditions at the start, results; arrays have an entry at least */
 enum { NZ = @@N@@, NM = @@M@@, NQ = @@Q@@, NC = @@NC@@, NR = @@NR@@ };
-enum { NM1 = NM > 0 ? NM : 1, NQ1 = NQ > 0 ? NQ : 1, NC1 = NC > 0 ? NC : 1, NA1 = NQ + NC > 0 ? NQ + NC : 1 };
+enum { NM1 = NM > 0 ? NM : 1, NQ1 = NQ > 0 ? NQ : 1, NC1 = NC > 0 ? NC : 1, NA1 = NQ + NC + 1 };
 static const int MOVING[] = {@@MOVING@@};
 /* errors of these unknowns count by the step size, as they follow from derivatives of equations */
 static const int ROUGH[] = {@@ROUGH@@};
@@ -40,6 +40,25 @@ static const char *const RESULTS[] = {
 @@RESULT_NAMES@@
 };
 
+/* @@if events */
+/* discrete variables, their places, and what is known of relations (BITS: by value, TIMED_BITS: by time) */
+enum { ND = @@ND@@, NX = @@NX@@, NT = @@NT@@, NK = @@NK@@, NI = @@NI@@, NP = @@NP@@, NCL = @@NCL@@ };
+enum { NX1 = NX > 0 ? NX : 1, NT1 = NT > 0 ? NT : 1, NK1 = NK > 0 ? 2 * NK : 1, NI1 = NI > 0 ? NI : 1 };
+enum { NCL1 = NCL > 0 ? NCL : 1, INITIAL = @@INITIAL@@, TERMINAL = @@TERMINAL@@ };
+static double d[ND] = {@@DISCRETE@@};
+static const int BITS[] = {@@BITS@@}, TIMED_BITS[] = {@@TIMED_BITS@@}, CLOCKS[] = {@@CLOCKS@@};
+static const int CLOSED[] = {@@CLOSED@@}, TIMED_CLOSED[] = {@@TIMED_CLOSED@@}, RISING[] = {@@RISING@@};
+static const int RESTARTED[] = {@@RESTARTED@@};
+static const int NOW[] = {@@NOW@@}, BEFORE[] = {@@BEFORE@@}; /* values, and those before an event */
+static const int CLAIM_KINDS[] = {@@CLAIM_KINDS@@}; /* 0 has to hold, 1 warns if it does not, 2 ends the run */
+static const char *const MESSAGES[] = {
+@@MESSAGES@@
+};
+static const char *const RELATIONS[] = {
+@@RELATION_NAMES@@
+};
+
+/* @@end */
 static double sign_of(double a) { return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a; }
 
 @@FUNCTIONS@@
@@ -218,7 +237,7 @@ static int rates(double t, const double *z, double E[NM1][NM1], int *pivot, doub
 
 /* The linearization at a point: derivatives, the constraints' decomposition, and the selected equations. `units` are those
    of the unknowns, `scale` those of the constraints. */
-static double units[NZ], scale[NQ1], triangle[NQ1 * NZ], basis[NZ * NZ], selector[NZ][NM1], jacobian[NZ][NZ];
+static double units[NZ], tolerance[NZ], scale[NQ1], triangle[NQ1 * NZ], basis[NZ * NZ], selector[NZ][NM1], jacobian[NZ][NZ];
 static int order[NQ1], rank;
 
 /* K (NM x NZ) becomes the derivative of w by the unknowns, H that of the constraints. */
@@ -240,7 +259,9 @@ static int linearize(double t, const double *z, const double *unit, int expected
 {
     static double K[NM1][NZ], H[NQ1][NZ], w[NM1], select[NM1 * NM1], tangent[NZ * NM1];
     static int of_tangent[NZ];
-    memcpy(units, unit, sizeof units);
+    memcpy(tolerance, unit, sizeof tolerance);
+    for (int j = 0; j < NZ; j++) units[j] = 1e4 * unit[j]; /* large for those that follow from the others */
+    for (int j = 0; j < NM; j++) units[MOVING[j]] = unit[MOVING[j]];
     if (!derivatives(t, z, w, K, H)) return 0;
     for (int i = 0; i < NQ; i++) {
         double length = 0.0;
@@ -292,11 +313,10 @@ static void times_mass(const double *z, double *product)
 }
 
 /* The change of least length, measured by units, that makes triangle basis^T change = -r; rows as in `which`. */
-static double least_change(int count, const double *l, const double *b, const int *which, const double *r,
+static void least_change(int count, const double *l, const double *b, const int *which, const double *r,
                            const double *row_scale, const double *unit, double *change)
 {
     static double u[NA1];
-    double size = 0.0;
     for (int i = 0; i < count; i++) {
         u[i] = row_scale[which[i]] * r[which[i]];
         for (int j = 0; j < i; j++) u[i] -= l[i * NZ + j] * u[j];
@@ -306,9 +326,7 @@ static double least_change(int count, const double *l, const double *b, const in
         double sum = 0.0;
         for (int j = 0; j < count; j++) sum += b[i * NZ + j] * u[j];
         change[i] = -unit[i] * sum;
-        size += sum * sum;
     }
-    return sqrt(size / NZ);
 }
 
 /* Moves z to the point on the constraints that is nearest to it. */
@@ -319,8 +337,13 @@ static int correct(double t, double *z, double rtol)
     for (int count = 0; count < 8 && rank > 0; count++) {
         constraints(t, z, h);
         if (!finite_all(NQ, h)) return 0;
-        const double size = least_change(rank, triangle, basis, order, h, scale, units, change);
-        for (int i = 0; i < NZ; i++) z[i] += change[i];
+        double size = 0.0;
+        least_change(rank, triangle, basis, order, h, scale, units, change);
+        for (int i = 0; i < NZ; i++) {
+            z[i] += change[i];
+            size += change[i] / tolerance[i] * (change[i] / tolerance[i]) / NZ;
+        }
+        size = sqrt(size);
         if (size <= fmax(1e-6, 10.0 * DBL_EPSILON / rtol) || (size < 0.01 && size > 0.5 * before)) return 1;
         if (!isfinite(size) || (count > 2 && size > before)) break;
         before = size;
@@ -329,19 +352,36 @@ static int correct(double t, double *z, double rtol)
     return 1;
 }
 
-/* Start values that satisfy all constraints and the conditions of the start, near those that are given. */
-static int consistent_start(double t, double *z)
+/* The size of constraints, and at the start of its conditions, in units of rows. */
+static double size_of_conditions(double t, const double *z, int at_start, const double *rows)
 {
-    static double K[NM1][NZ], H[NQ1][NZ], w[NM1], r[NA1], by_z[NC1][NZ], by_w[NC1][NM1], A[NA1 * NZ], rows[NA1], b[NZ * NZ];
-    static double unit[NZ], change[NZ];
-    static int which[NA1];
-    for (int count = 0; count < 50; count++) {
-        if (!derivatives(t, z, w, K, H)) return 0;
-        constraints(t, z, r);
+    static double r[NA1], E[NM1][NM1], w[NM1], by_z[NC1][NZ], by_w[NC1][NM1];
+    static int pivot[NM1];
+    double size = 0.0;
+    constraints(t, z, r);
+    if (at_start) {
+        if (!rates(t, z, E, pivot, w)) return INFINITY;
         start_conditions(t, z, w, r + NQ, by_z, by_w);
-        for (int j = 0; j < NZ; j++) unit[j] = 1e3 * (1.0 + fabs(z[j])); /* first those that have no derivatives */
-        for (int j = 0; j < NM; j++) unit[MOVING[j]] *= 1e-3;
-        for (int i = 0; i < NQ + NC; i++) {
+    }
+    for (int i = 0; i < (at_start ? NQ + NC : NQ); i++) size += rows[i] * r[i] * (rows[i] * r[i]);
+    return isfinite(size) ? sqrt(size) : INFINITY;
+}
+
+/* The nearest unknowns that satisfy all constraints, at the start its conditions, too; 0 if there are none. Unknowns
+   with a large factor move first, those with factor 0 not at all. */
+static int nearest(double t, double *z, const double *factor, int at_start)
+{
+    static double K[NM1][NZ], H[NQ1][NZ], w[NM1], r[NA1], by_z[NC1][NZ], by_w[NC1][NM1], A[NA1 * NZ], rows[NA1];
+    static double b[NZ * NZ], unit[NZ], change[NZ], point[NZ], trial[NZ];
+    static int which[NA1];
+    const int count = at_start ? NQ + NC : NQ;
+    memcpy(point, z, sizeof point);
+    for (int round = 0; round < 50; round++) {
+        if (!derivatives(t, point, w, K, H)) return 0;
+        constraints(t, point, r);
+        start_conditions(t, point, w, r + NQ, by_z, by_w);
+        for (int j = 0; j < NZ; j++) unit[j] = 1.0 + fabs(point[j]);
+        for (int i = 0; i < count; i++) {
             double length = 0.0;
             for (int j = 0; j < NZ; j++) {
                 double entry = i < NQ ? H[i < NQ ? i : 0][j] : by_z[i >= NQ ? i - NQ : 0][j];
@@ -350,21 +390,40 @@ static int consistent_start(double t, double *z)
                 length += A[i * NZ + j] * A[i * NZ + j];
             }
             rows[i] = length > 0.0 ? 1.0 / sqrt(length) : 1.0;
-            for (int j = 0; j < NZ; j++) A[i * NZ + j] *= rows[i];
+            for (int j = 0; j < NZ; j++) A[i * NZ + j] *= rows[i] * factor[j];
         }
-        if (!finite_all(NQ + NC, r) || !finite_all((NQ + NC) * NZ, A)) return 0;
-        const int known = factored(NQ + NC, NZ, A, b, which);
+        if (!finite_all(count, r) || !finite_all(count * NZ, A)) return 0;
+        for (int j = 0; j < NZ; j++) unit[j] *= factor[j];
+        const int known = factored(count, NZ, A, b, which);
         least_change(known, A, b, which, r, rows, unit, change);
         int settled = 1;
-        for (int j = 0; j < NZ; j++) {
-            z[j] += change[j];
-            if (!(fabs(change[j]) <= 1e-12 * (1.0 + fabs(z[j])))) settled = 0;
+        for (int j = 0; j < NZ; j++)
+            if (!(fabs(change[j]) <= 1e-12 * (1.0 + fabs(point[j])))) settled = 0;
+        if (settled) {
+            for (int i = 0; i < count; i++)
+                if (fabs(rows[i] * r[i]) > 1e-7) return 0;
+            for (int j = 0; j < NZ; j++) z[j] = point[j] + change[j];
+            return 1;
         }
-        if (!settled) continue;
-        for (int i = 0; i < NQ + NC; i++)
-            if (fabs(rows[i] * r[i]) > 1e-7) return failed("start values contradict the constraints");
-        return 1;
+        double part = 1.0, size = 0.0; /* less of a change that makes things worse */
+        for (int i = 0; i < count; i++) size += rows[i] * r[i] * (rows[i] * r[i]);
+        size = sqrt(size);
+        for (; part > 1e-3; part *= 0.5) {
+            for (int j = 0; j < NZ; j++) trial[j] = point[j] + part * change[j];
+            if (size_of_conditions(t, trial, at_start, rows) <= (1.0 - 0.1 * part) * size) break;
+        }
+        for (int j = 0; j < NZ; j++) point[j] += (part > 1e-3 ? part : 1.0) * change[j];
     }
+    return 0;
+}
+
+/* Start values that satisfy all constraints and the conditions of the start, near those that are given. */
+static int consistent_start(double t, double *z)
+{
+    static double factor[NZ];
+    for (int j = 0; j < NZ; j++) factor[j] = 1e3; /* first those that have no derivatives */
+    for (int j = 0; j < NM; j++) factor[MOVING[j]] = 1.0;
+    if (nearest(t, z, factor, 1)) return 1;
     return failed("no consistent start values were found: change the given ones");
 }
 
@@ -497,18 +556,20 @@ static void row(double t, const double *z)
     printf("\n");
 }
 
-/* What is written of a step. */
-static void output(double t, const double *z, double h, double Z[3][NZ], double t_end, int intervals, int *written)
+/* What is written of a step, up to a part of it. */
+static void output(double t, const double *z, double h, double Z[3][NZ], double part, double t_end, int intervals,
+                   int *written)
 {
     static double point[NZ];
     if (intervals <= 0) {
-        for (int j = 0; j < NZ; j++) point[j] = z[j] + Z[2][j];
-        row(t + h, point);
+        lagrange(part, Z, point);
+        for (int j = 0; j < NZ; j++) point[j] = z[j] + (part < 1.0 ? point[j] : Z[2][j]);
+        row(t + part * h, point);
     }
     while (*written < intervals) {
         const double next = *written + 1 == intervals ? t_end
                                                       : START_TIME + (t_end - START_TIME) * (*written + 1) / intervals;
-        if (next > t + h * (1.0 + 4.0 * DBL_EPSILON)) return;
+        if (next > t + part * h * (1.0 + 4.0 * DBL_EPSILON)) return;
         lagrange((next - t) / h, Z, point);
         for (int j = 0; j < NZ; j++) point[j] += z[j];
         row(next, point);
@@ -516,13 +577,280 @@ static void output(double t, const double *z, double h, double Z[3][NZ], double 
     }
 }
 
-/* Integrate from t to t_end; z becomes the state there. */
-static int integrate(double t, double *z, double t_end, double rtol, double atol, int intervals)
+/* @@if events */
+/* -- events --------------------------------------------------------------------------------------------------------
+
+   Truth values of relations are discrete variables. Near zero, within a band that tolerances give, they stay what they
+   are; an event is where one leaves its band on the other side. */
+
+static double band[NX1], largest[NX1];
+
+static double spacing(double a) { return nextafter(fabs(a), INFINITY) - fabs(a); }
+
+/* The bands of the relations; all that holds now (if that is known) does so inside of its band. */
+static int measure(double t, const double *z, const double *unit, int known)
+{
+    static double g[NX1], G[NX1][NZ];
+    relations(t, z, g);
+    relation_slopes(t, z, G);
+    for (int i = 0; i < NX; i++) {
+        double width = 0.0;
+        for (int j = 0; j < NZ; j++) width += 1e-2 * fabs(G[i][j]) * unit[j];
+        largest[i] = fmax(largest[i], fabs(g[i]));
+        band[i] = fmax(width, fmax(1e-13 * largest[i], 1e-290));
+        if (known) band[i] = fmax(band[i], 1.1 * (d[BITS[i]] != 0.0 ? -g[i] : g[i]));
+    }
+    return finite_all(NX, g);
+}
+
+/* The least of what is negative for relations that have changed; `changed` are the numbers of these. */
+static double watched(double t, const double *z, int *count, int *changed)
+{
+    static double g[NX1];
+    double least = INFINITY;
+    relations(t, z, g);
+    *count = 0;
+    for (int i = 0; i < NX; i++) g[i] = (d[BITS[i]] != 0.0 ? g[i] : -g[i]) + band[i];
+    for (int i = 0; i < NX; i++) least = fmin(least, g[i]);
+    for (int i = 0; i < NX; i++)
+        if (g[i] <= fmax(least, 0.0)) changed[(*count)++] = i;
+    return least;
+}
+
+/* The numbers of the relations that get to zero at the end of a step, and would go on. Returns how many. */
+static int arriving(double t, const double *z, double h, double Z[3][NZ], int *numbers)
+{
+    static double g[NX1], before[NX1], point[NZ];
+    int count = 0;
+    lagrange(1.0 - 1e-3, Z, point);
+    for (int j = 0; j < NZ; j++) point[j] += z[j] - Z[2][j];
+    relations(t, z, g);
+    relations(t - 1e-3 * h, point, before);
+    for (int i = 0; i < NX; i++) {
+        const double towards = (d[BITS[i]] != 0.0 ? before[i] - g[i] : g[i] - before[i]) / (1e-3 * h);
+        if (towards > 0.0 && fabs(g[i]) <= 1024.0 * spacing(t) * towards) numbers[count++] = i;
+    }
+    return count;
+}
+
+/* Whether a relation has changed at a place in a step. */
+static int changed_at(double t, const double *z, double h, double Z[3][NZ], double place)
+{
+    static double point[NZ];
+    static int numbers[NX1];
+    int count;
+    if (place < 1.0) lagrange(place, Z, point);
+    for (int j = 0; j < NZ; j++) point[j] = z[j] + (place < 1.0 ? point[j] : Z[2][j]);
+    return watched(t + place * h, point, &count, numbers) < 0.0;
+}
+
+/* Where in a step (0 to 1) the first relation changes; -1 if there is none. */
+static double first_crossing(double t, const double *z, double h, double Z[3][NZ])
+{
+    double low = 0.0, high = 0.0;
+    int part = 1;
+    if (NX == 0) return -1.0;
+    for (; part <= 8; part++) {
+        high = part / 8.0;
+        if (changed_at(t, z, h, Z, high)) break;
+        low = high;
+    }
+    if (part > 8) return -1.0;
+    while (high - low > 1e-13 * high + 1e-300) {
+        const double middle = 0.5 * (low + high);
+        if (middle <= low || middle >= high) break;
+        if (changed_at(t, z, h, Z, middle)) high = middle;
+        else low = middle;
+    }
+    return high;
+}
+
+/* Discrete variables with truth values that suit the unknowns. */
+static int truth(double t, const double *z, int start, double *new)
+{
+    static double g[NX1], when[NT1];
+    memcpy(new, d, sizeof d);
+    relations(t, z, g);
+    if (!finite_all(NX, g)) return 0;
+    for (int i = 0; i < NX; i++) {
+        const int stays = start ? CLOSED[i] : d[BITS[i]] != 0.0;
+        new[BITS[i]] = fabs(g[i]) <= band[i] ? stays : g[i] > 0.0;
+    }
+    times(t, z, when);
+    for (int i = 0; i < NT; i++) {
+        const double slack = 64.0 * spacing(fmax(fabs(when[i]), fabs(t)));
+        const int now = (when[i] <= t + slack) == RISING[i];
+        new[TIMED_BITS[i]] = start && fabs(when[i] - t) <= slack ? TIMED_CLOSED[i] : now;
+    }
+    return 1;
+}
+
+/* Unknowns that suit the discrete variables: those with derivatives stay, unless constraints need them to move. */
+static int unknowns(double t, double *z, const int *held, int start)
+{
+    static double factor[NZ];
+    if (start) return consistent_start(t, z);
+    for (int free_ones = 0; free_ones < 2; free_ones++) {
+        for (int j = 0; j < NZ; j++) factor[j] = 1.0;
+        for (int j = 0; j < NM; j++) factor[MOVING[j]] = free_ones;
+        for (int j = 0; j < NZ; j++)
+            if (held[j]) factor[j] *= 1e-8;
+        if (nearest(t, z, factor, 0)) return 1;
+    }
+    return failed("at an event no unknowns satisfy the equations");
+}
+
+/* Unknowns and discrete variables that suit each other, values before the event being held. */
+static int settled(double t, double *z, const int *held, int start)
+{
+    enum { MOST = 200 };
+    static double first[ND], seen[MOST][ND], new[ND];
+    memcpy(first, d, sizeof d);
+    for (int single = 0; single < 2; single++) { /* if it goes round in circles, one truth value at a time */
+        memcpy(d, first, sizeof d);
+        for (int count = 0; count < MOST; count++) {
+            int circle = 0, wrong = 0;
+            for (int i = 0; i < count && !circle; i++) circle = memcmp(seen[i], d, sizeof d) == 0;
+            if (circle) break;
+            memcpy(seen[count], d, sizeof d);
+            if (!unknowns(t, z, held, start) || !truth(t, z, start, new)) return 0;
+            for (int i = 0; i < NX; i++)
+                if (new[BITS[i]] != d[BITS[i]] && wrong++ > 0 && single) new[BITS[i]] = d[BITS[i]];
+            memcpy(d, new, sizeof d);
+            assignments(t, z, new);
+            if (!finite_all(ND, new)) return 0;
+            memcpy(d, new, sizeof d);
+            int same = 1;
+            for (int i = 0; i < ND; i++) same = same && d[i] == seen[count][i];
+            if (same) return 1;
+        }
+    }
+    return failed("an event has no end: truth values of relations do not settle");
+}
+
+/* What assertions say: 0 if one fails, 2 if the run is to end, else 1. */
+static int judged(double t, const double *z)
+{
+    static double value[NCL1];
+    int verdict = 1;
+    claims(t, z, value);
+    for (int i = 0; i < NCL; i++) {
+        if (CLAIM_KINDS[i] == 2 && value[i] != 0.0) {
+            fprintf(stderr, "the run ends at t = %.9g: %s\n", t, MESSAGES[i]);
+            verdict = 2;
+        } else if (CLAIM_KINDS[i] == 1 && value[i] == 0.0) {
+            fprintf(stderr, "warning: at t = %.9g: %s\n", t, MESSAGES[i]);
+        } else if (CLAIM_KINDS[i] == 0 && !(value[i] < 0.0 || value[i] > 0.0)) {
+            return failed(MESSAGES[i]);
+        }
+    }
+    return verdict;
+}
+
+/* Clocks that strike at t become 1. */
+static void strike(double t, const double *z)
+{
+    static double pair[NK1];
+    clocks(t, z, pair);
+    for (int i = 0; i < NK; i++) {
+        const double start = pair[2 * i], interval = pair[2 * i + 1];
+        const double tick = start + fmax(round((t - start) / interval), 0.0) * interval;
+        if (fabs(tick - t) <= 64.0 * spacing(fmax(fabs(tick), fabs(t)))) d[CLOCKS[i]] = 1.0;
+    }
+}
+
+/* Unknowns that start again: their values go to z, their numbers to `held`. Returns how many. */
+static int restart(double t, double *z, int *held)
+{
+    static double condition[NI1], value[NI1];
+    int count = 0;
+    restarts(t, z, condition, value);
+    for (int j = 0; j < NZ; j++) held[j] = 0;
+    for (int i = 0; i < NI; i++)
+        if (condition[i] != 0.0) {
+            z[RESTARTED[i]] = value[i];
+            held[RESTARTED[i]] = 1;
+            count++;
+        }
+    return count;
+}
+
+/* Everything that happens at t, after relations have changed: 0 if it fails, 2 if the run is to end, else 1. */
+static int event(double t, double *z, int count, const int *which, int terminal)
+{
+    static double old[ND];
+    static int held[NZ];
+    int verdict = 1;
+    for (int i = 0; i < count; i++) d[BITS[which[i]]] = 1.0 - d[BITS[which[i]]];
+    strike(t, z);
+    if (terminal && TERMINAL >= 0) d[TERMINAL >= 0 ? TERMINAL : 0] = 1.0;
+    for (int j = 0; j < NZ; j++) held[j] = 0;
+    for (int pass = 0; pass < 200; pass++) {
+        if (!settled(t, z, held, 0)) return 0;
+        const int now = judged(t, z);
+        if (!now) return 0;
+        if (now == 2) verdict = 2;
+        const int restarted = restart(t, z, held);
+        memcpy(old, d, sizeof d);
+        for (int i = 0; i < NK; i++) d[CLOCKS[i]] = 0.0;
+        if (INITIAL >= 0) d[INITIAL >= 0 ? INITIAL : 0] = 0.0;
+        if (TERMINAL >= 0) d[TERMINAL >= 0 ? TERMINAL : 0] = 0.0;
+        for (int i = 0; i < NP; i++) d[BEFORE[i]] = d[NOW[i]];
+        int same = restarted == 0;
+        for (int i = 0; i < ND; i++) same = same && d[i] == old[i];
+        if (same) return verdict;
+    }
+    return failed("an event has no end: discrete variables change again and again");
+}
+
+/* What happens at the start. */
+static int begin(double t, double *z, double rtol, double atol)
+{
+    static double unit[NZ], new[ND];
+    static int held[NZ];
+    for (int i = 0; i < NP; i++) d[BEFORE[i]] = d[NOW[i]];
+    if (INITIAL >= 0) d[INITIAL >= 0 ? INITIAL : 0] = 1.0;
+    for (int j = 0; j < NZ; j++) unit[j] = atol + rtol * fabs(z[j]);
+    if (!measure(t, z, unit, 0) || !truth(t, z, 1, new)) return 0;
+    memcpy(d, new, sizeof d);
+    for (int j = 0; j < NZ; j++) held[j] = 0;
+    if (!settled(t, z, held, 1) || !judged(t, z)) return 0;
+    restart(t, z, held);
+    if (INITIAL >= 0) d[INITIAL >= 0 ? INITIAL : 0] = 0.0;
+    for (int i = 0; i < NP; i++) d[BEFORE[i]] = d[NOW[i]];
+    return event(t, z, 0, NULL, 0);
+}
+
+/* When the next event is due whose time is known. */
+static double next_time(double t, const double *z)
+{
+    static double when[NT1], pair[NK1];
+    const double late = t + 64.0 * spacing(fmax(fabs(t), fabs(STOP_TIME)));
+    double found = INFINITY;
+    times(t, z, when);
+    clocks(t, z, pair);
+    for (int i = 0; i < NT; i++)
+        if (when[i] > late) found = fmin(found, when[i]);
+    for (int i = 0; i < NK; i++) {
+        double number = fmax(floor((late - pair[2 * i]) / pair[2 * i + 1]), 0.0);
+        while (pair[2 * i] + number * pair[2 * i + 1] <= late) number += 1.0;
+        found = fmin(found, pair[2 * i] + number * pair[2 * i + 1]);
+    }
+    return found;
+}
+
+/* @@end */
+/* Integrate from *now to t_end, or to an event; *now and z become the time and the unknowns there. Returns 0 if that
+   fails. `count` and `which` are the relations that change. */
+static int integrate(double *now, double *z, double t_end, double rtol, double atol, int intervals, double stop_time,
+                     int *written, int *count, int *which)
 {
     static double unit[NZ], w[NM1], E[NM1][NM1], Z[3][NZ], Z_old[3][NZ], z_new[NZ];
     static int pivot[NM1];
-    double size = 0.0, speed = 0.0, h_old = 0.0, error_old = 1.0, eta = 1.0, prepared = 0.0;
-    int written = 0, linear = 1, fresh = 1, rejected = 0;
+    double t = *now, size = 0.0, speed = 0.0, h_old = 0.0, error_old = 1.0, eta = 1.0, prepared = 0.0;
+    int linear = 1, fresh = 1, rejected = 0;
+    *count = 0;
+    (void)which;
     for (int j = 0; j < NZ; j++) unit[j] = atol + rtol * fabs(z[j]);
     if (!linearize(t, z, unit, -1) || !rates(t, z, E, pivot, w)) return 0;
     const int expected = rank;
@@ -531,13 +859,17 @@ static int integrate(double t, double *z, double t_end, double rtol, double atol
     double h = size > 0.0 && speed > 0.0 ? 1e-2 * sqrt(size / speed) : 1e-6 * (t_end - t);
     h = fmin(h, 1e-3 * (t_end - t));
     reason = "the error estimate is too large";
+    /* @@if events */
+    int tries = 0;
+    if (!measure(t, z, unit, 1)) return 0;
+    /* @@end */
     while (t < t_end) {
         const int last = t + 1.0001 * h >= t_end;
         double theta = 0.0, error = 0.0;
         int iterations = 0;
         if (last) h = t_end - t;
         if (h < 10.0 * DBL_EPSILON * fmax(fabs(t), fabs(t_end))) {
-            fprintf(stderr, "error: at t = %.9g the step size became too small: %s\n", t, reason);
+            fprintf(stderr, "at t = %.9g the step size became too small\n", t);
             return 0;
         }
         for (int j = 0; j < NZ; j++) unit[j] = atol + rtol * fabs(z[j]);
@@ -575,7 +907,28 @@ static int integrate(double t, double *z, double t_end, double rtol, double atol
             quotient = fmax(quotient, fmin(5.0, h_old / h * pow(error * error / error_old, 0.25) / 0.9));
         const double h_new = rejected ? fmin(h, h / quotient) : h / quotient;
         for (int j = 0; j < NZ; j++) Z[2][j] = z_new[j] - z[j];
-        output(t, z, h, Z, t_end, intervals, &written);
+        /* @@if events */
+        const double place = first_crossing(t, z, h, Z);
+        const double farther = 1e-10 * fmax(fabs(t), fabs(t_end));
+        if (place > 1e-4 && place < 1.0 - 1e-9 && tries < 8 && place * h > farther) {
+            h *= place; /* the same step again, up to the event */
+            tries++;
+            rejected = 1;
+            continue;
+        }
+        if (place >= 0.0) {
+            lagrange(place, Z, z_new);
+            for (int j = 0; j < NZ; j++) z_new[j] += z[j];
+            if (!correct(t + place * h, z_new, rtol)) return 0;
+            output(t, z, h, Z, place, stop_time, intervals, written);
+            *now = place >= 1.0 - 1e-9 && last ? t_end : t + place * h;
+            memcpy(z, z_new, sizeof z_new);
+            watched(*now, z, count, which);
+            return 1;
+        }
+        tries = 0;
+        /* @@end */
+        output(t, z, h, Z, 1.0, stop_time, intervals, written);
         t = last ? t_end : t + h;
         memcpy(z, z_new, sizeof z_new);
         memcpy(Z_old, Z, sizeof Z);
@@ -585,7 +938,50 @@ static int integrate(double t, double *z, double t_end, double rtol, double atol
         if (theta > 1e-3) linear = 0;
         if (!linear || h_new < h || h_new > 1.2 * h) h = h_new;
     }
+    *now = t_end;
+    /* @@if events */
+    *count = arriving(t_end, z, h_old, Z_old, which);
+    /* @@end */
     return 1;
+}
+
+/* From the start to the end, from event to event. */
+static int run(double *z, double t_end, double rtol, double atol, int intervals)
+{
+    double t = START_TIME;
+    int written = 0, count = 0;
+    /* @@if smooth */
+    int which[1];
+    if (!consistent_start(t, z)) return 0;
+    row(t, z);
+    return integrate(&t, z, t_end, rtol, atol, intervals, t_end, &written, &count, which);
+    /* @@end */
+    /* @@if events */
+    static double recent[200];
+    static int which[NX1];
+    int events = 0;
+    int verdict = begin(t, z, rtol, atol);
+    if (verdict) row(t, z);
+    while (verdict == 1 && t < t_end) {
+        const double due = next_time(t, z);
+        if (!integrate(&t, z, fmin(due, t_end), rtol, atol, intervals, t_end, &written, &count, which)) return 0;
+        const int at_end = t >= t_end;
+        if (count > 0 || t >= due || (at_end && TERMINAL >= 0)) {
+            if (count > 0) {
+                if (events >= 200 && t - recent[events % 200] < 1e-7 * (t_end - START_TIME))
+                    {
+                    fprintf(stderr, "at t = %.9g '%s' changes again and again\n", t, RELATIONS[which[0]]);
+                    return failed("relations change again and again");
+                }
+                recent[events++ % 200] = t;
+            }
+            verdict = event(t, z, count, which, at_end);
+            if (verdict && intervals <= 0) row(t, z);
+        }
+    }
+    if (!verdict) fprintf(stderr, "at t = %.9g:\n", t);
+    return verdict;
+    /* @@end */
 }
 
 int main(int count, char **given)
@@ -595,13 +991,10 @@ int main(int count, char **given)
     const double rtol = count > 2 ? atof(given[2]) : RTOL, atol = count > 2 ? atof(given[2]) : ATOL;
     const int intervals = count > 3 ? atoi(given[3]) : INTERVALS;
     start_values(z);
-    if (!consistent_start(START_TIME, z)) {
-        fprintf(stderr, "error: %s\n", reason);
-        return 1;
-    }
     printf("time");
     for (int i = 0; i < NR; i++) printf(",%s", RESULTS[i]);
     printf("\n");
-    row(START_TIME, z);
-    return integrate(START_TIME, z, t_end, rtol, atol, intervals) ? 0 : 1;
+    if (run(z, t_end, rtol, atol, intervals)) return 0;
+    fprintf(stderr, "error: %s\n", reason);
+    return 1;
 }

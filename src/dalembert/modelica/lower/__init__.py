@@ -6,7 +6,7 @@
 | `symbols` | the symbols of a translation, the discrete part of θ |
 | `parameters` | values of parameters: numbers, symbols, expressions |
 | `classify`, `fold` | discrete variables and their equations; choices that parameters make |
-| `eliminate` | unknowns that follow from others |
+| `eliminate`, `continuous` | unknowns that follow from others; values, derivatives, residuals |
 | `context`, `watch` | what names, relations and operators mean; what makes events |
 | `whens`, `order` | what happens at events, and in which order |
 | `start` | start values, fixed ones, initial equations |

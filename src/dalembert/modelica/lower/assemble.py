@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.model.hybrid import Assignment, Claim, Hybrid, Reinit, SymbolicDAE, Symbols
 from dalembert.modelica.lower.order import in_order
-from dalembert.modelica.lower.symbols import DERIVATIVE, UNKNOWN
+from dalembert.modelica.lower.symbols import DERIVATIVE, INPUT, TIME, UNKNOWN
 from dalembert.modelica.lower.whens import truth
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 #: the unknown of models that have none
 DUMMY = "without unknowns"
+
+#: steps that are made at least where unknowns follow time directly
+LEAST_STEPS = 500
 
 
 def assemble(translation: Translation, residuals: list[tuple[Any, Any, Any]]) -> SymbolicDAE:
@@ -67,6 +70,7 @@ def assemble(translation: Translation, residuals: list[tuple[Any, Any, Any]]) ->
         nominal=nominals(translation, names),
         t_span=t_span,
         tolerance=experiment.get("Tolerance"),
+        least_steps=LEAST_STEPS if names == [DUMMY] or follow_time(translation, kept) else 0,
     )
 
 
@@ -85,6 +89,20 @@ def equations(translation: Translation, residuals: list[tuple[Any, Any, Any]]) -
                 origin.at, "Some equations may say the same twice",
             )  # fmt: skip
     return kept, texts
+
+
+def follow_time(translation: Translation, residuals: list[ca.SX]) -> bool:
+    """Whether unknowns that are not differentiated follow time directly: the control of errors does not see them."""
+    space = translation.space
+    insides = [space.in_graph(one) for one in residuals]
+    moving = {name for inside in insides for kind, name in inside if kind == DERIVATIVE}
+    for inside in insides:
+        kinds = {kind for kind, _ in inside}
+        if TIME in kinds or INPUT in kinds:
+            unknowns = {name for kind, name in inside if kind == UNKNOWN}
+            if DERIVATIVE not in kinds and unknowns and unknowns.isdisjoint(moving):
+                return True
+    return False
 
 
 def linear_in_rates(translation: Translation, residuals: list[ca.SX]) -> list[ca.SX]:

@@ -47,6 +47,11 @@ def classify(flat: FlatModel, free: Collection[str]) -> Classes:
     classes = Classes()
     held = {name for when in flat.whens for name in assigned(when)}
     in_algorithms: set[str] = set()
+    determined = [(name, when.origin) for when in flat.whens for name in assigned(when)]
+    determined += [(name, algorithm.origin) for algorithm in flat.algorithms for name in algorithm.targets]
+    for name, origin in determined:
+        if name not in flat.variables or not flat.variables[name].is_unknown:
+            origin.source.fail(f"`{name}` cannot be assigned to", origin.at)
     for algorithm in flat.algorithms:
         in_algorithms.update(algorithm.targets)
         held |= _only_in_when(algorithm.statements)

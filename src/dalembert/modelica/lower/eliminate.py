@@ -28,6 +28,9 @@ from dalembert.modelica.lower.linear import Row, is_number, rates_of, times
 #: an unknown is not eliminated if rows would get so many atoms more in all: Jacobians would fill up
 MOST_FILL = 60
 
+#: unknowns of this rank are kept as differentiated ones, in place of others
+PREFERRED = 16
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -218,11 +221,20 @@ class Elimination:
         for row in self.rows:
             if not self.is_open(row) or row.others or not row.linear:
                 continue
-            if any(kind != VALUE or not self.differentiated(name) for kind, name in row.linear):
+            if any(kind != VALUE for kind, _ in row.linear) or self.wishes.is_moving(row):
                 continue
-            if self.wishes.is_moving(row):
+            still = [name for _, name in row.linear if not self.differentiated(name)]
+            if any(self.wishes.rank(name) < PREFERRED for name in still):
                 continue
-            pivots = [name for name in self.pivots(row) if self.wishes.agrees(name, row)]
+            # those which somebody prefers become differentiated in place of another one
+            most = PREFERRED if still else None
+            pivots = [
+                name
+                for name in self.pivots(row)
+                if name not in still
+                and (most is None or self.wishes.rank(name) < most)
+                and self.wishes.agrees(name, row)
+            ]
             name = min(pivots, key=lambda one: (self.wishes.rank(one), self.uses(one)), default=None)
             if name is not None and self.fill(name, row) <= MOST_FILL:
                 self.define(name, row)

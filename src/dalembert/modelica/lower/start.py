@@ -10,7 +10,7 @@ from dalembert.model.hybrid import Beginning
 from dalembert.modelica import tree
 from dalembert.modelica.lower.atoms import VALUE, Result, all_names, call_name
 from dalembert.modelica.lower.classify import ScalarEquation, scalar_equations
-from dalembert.modelica.lower.context import short_text
+from dalembert.modelica.lower.eliminate import PREFERRED
 from dalembert.modelica.lower.linear import Row, is_number
 from dalembert.modelica.lower.symbols import PARAMETER, TIME, UNKNOWN
 from dalembert.modelica.symbolic import scalars
@@ -19,7 +19,8 @@ from dalembert.modelica.values import AT
 if TYPE_CHECKING:
     from dalembert.modelica.lower.translate import Translation
 
-_PREFERRED = {"prefer": 1, "always": 2}
+#: what stateSelect (never, avoid, default, prefer, always) is worth in the choice of unknowns that are kept
+_PREFERRED = (-8, -1, 0, PREFERRED, 2 * PREFERRED)
 
 
 class Start:
@@ -31,6 +32,7 @@ class Start:
         self.evaluator = translation.evaluator
         self._values: dict[str, Any] = {}
         self._fixed: dict[str, bool] = {}
+        self._ranks: dict[str, int] = {}
 
     # -- attributes ----------------------------------------------------------------------------------------------
 
@@ -81,7 +83,9 @@ class Start:
 
     def number(self, name: str) -> float | None:
         """The start value with the present parameters."""
-        value = self.value(name)
+        return self._number(self.value(name))
+
+    def _number(self, value: Any) -> float | None:
         if isinstance(value, ca.SX):
             value = self.translation.space.with_values([value], self.context.numbers)
             return float(value) if value.is_constant() else None
@@ -89,30 +93,39 @@ class Start:
 
     def rank(self, name: str) -> int:
         """What an unknown is worth: those of low rank are eliminated first."""
+        if name not in self._ranks:
+            self._ranks[name] = self._rank(name)
+        return self._ranks[name]
+
+    def _rank(self, name: str) -> int:
         variable = self.flat.variables.get(name)
         if variable is None:
             return 0
-        select = variable.attributes.get("stateSelect")
-        preferred = 0
+        select, preferred = variable.attributes.get("stateSelect"), 0
         if select is not None:
-            text = short_text(select).rsplit(".", 1)[-1]
-            preferred = _PREFERRED.get(text, 0)
+            self.context.origin = variable.origin
+            number = self.evaluator.known(self.evaluator.value(select), "`stateSelect`", select)
+            preferred = _PREFERRED[int(number) - 1]
         return 8 * self.is_fixed(name) + 4 * self.is_given(name) + preferred
 
     def agrees(self, name: str, row: Row) -> bool:
-        """Whether the start value of an unknown follows from those of the others in a row."""
-        if self.is_fixed(name) or not self.is_given(name):
+        """Whether the start value of an unknown follows from those of the others in a row, or is only a guess."""
+        variable = self.flat.variables.get(name)
+        if not self.is_given(name) or "fixed" in variable.attributes:
             return True
         total = 0.0
         for (_, other), coefficient in row.linear.items():
-            value = self.number(other)
-            if value is None or not is_number(coefficient):
+            value, factor = self.number(other), self._number(coefficient)
+            if value is None or factor is None:
                 return False
-            total += coefficient * value
+            total += factor * value
         for coefficient, node in row.rest:
-            if not isinstance(node, tree.Literal) or not is_number(coefficient):
+            if not self.translation.is_constant(node):
                 return False
-            total += coefficient * node.value
+            value, factor = self._number(self.evaluator.value(node)), self._number(coefficient)
+            if value is None or factor is None:
+                return False
+            total += factor * value
         return abs(total) <= 1e-12
 
     # -- the beginning -------------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 | module | holds |
 |---|---|
 | `scalars` | operators and functions on numbers and graphs |
-| `context`, `expressions` | trees to values, and what they need to know about their place |
+| `choices` | whole values, scalar by scalar |
+| `context` | what expressions need to know about their place |
+| `expressions`, `arrays`, `builtin_calls` | trees to values |
 | `text` | numbers as text |
 | `execution` | statements: what is known is carried out, what is open is done under conditions |
 | `functions`, `calls` | functions of the flat model, constructors of records and external objects |

@@ -11,6 +11,7 @@ from dalembert.modelica import tree
 from dalembert.modelica.source import nearest
 from dalembert.modelica.symbolic.execution import Budget
 from dalembert.modelica.symbolic.externals import Answer, call_external
+from dalembert.modelica.symbolic.externals.lapack import WHOLE
 from dalembert.modelica.symbolic.functions import Body, arguments, empty_record, spread, together
 from dalembert.modelica.values import Arr, EnumType, RecordValue
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from dalembert.modelica.symbolic.expressions import Expressions
 
 DEEPEST = 60  # calls within calls
+_BUILTIN = {
+    "StateSelect": EnumType("StateSelect", ("never", "avoid", "default", "prefer", "always")),
+    "AssertionLevel": EnumType("AssertionLevel", ("warning", "error")),
+}
 
 
 class Calls:
@@ -32,8 +37,9 @@ class Calls:
     def __init__(self, flat: FlatModel | None = None):
         self.functions: dict[str, FlatFunction] = {} if flat is None else flat.functions
         self.records: dict[str, FlatRecord] = {} if flat is None else flat.records
-        self.enumerations: dict[str, EnumType] = {} if flat is None else flat.enumerations
+        self.enumerations: dict[str, EnumType] = _BUILTIN | ({} if flat is None else flat.enumerations)
         self.externals: dict[str, list[FlatFunction]] = {} if flat is None else flat.externals
+        self.notes: dict[str, None] = {}  # what is worth knowing about the calls that were made, in order
         self._made: dict[Hashable, tuple[Any, list[Any]]] = {}
         self._depth = 0
         self._budget = Budget()
@@ -55,6 +61,8 @@ class Calls:
             function = self.functions[name]
         elif name in self.externals:
             function = self.externals[name][0]
+        elif named and not args:  # a record whose type is another name of a record's
+            return [RecordValue(name, dict(named))]
         else:
             hint = nearest(name, self.functions)
             raise ValueError(f"there is no function `{name}`" + (f". {hint}" if hint else ""))
@@ -79,6 +87,9 @@ class Calls:
             self._budget = Budget()
         self._depth += 1
         try:
+            whole = WHOLE.get(function.name)
+            if whole is not None and (found := whole(list(given.values()))) is not None:
+                return found
             body = Body(function, self, evaluator, node)
             if function.external is not None:
                 return self.external(function, body.begin(given), body)

@@ -16,7 +16,8 @@ import casadi as ca
 from dalembert.errors import ModelicaError
 from dalembert.modelica import tree
 from dalembert.modelica.symbolic import scalars
-from dalembert.modelica.symbolic.expressions import Expressions, either, mapped
+from dalembert.modelica.symbolic.choices import either, mapped
+from dalembert.modelica.symbolic.expressions import Expressions
 from dalembert.modelica.values import Arr, RecordValue, shape_of
 
 MOST_STATEMENTS = 200_000  # of one call or algorithm, those of functions that it calls included
@@ -112,6 +113,10 @@ class Execution:
         match node:
             case tree.Assignment(target=tree.Ref()):
                 self.assign(node.target, self.evaluator.value(node.value))
+            case tree.Assignment(target=tree.Array()):
+                values = [self.evaluator.value(one) for one in node.value.items]
+                for target, value in zip(node.target.items, values, strict=True):
+                    self.assign(target, value)
             case tree.Assignment():
                 self.assign_many(node)
             case tree.If():

@@ -5,6 +5,9 @@
 | `registry` | functions by their names in C, and what they answer |
 | `standard_tables` | tables |
 | `strings` | texts, files, messages |
+| `words`, `random_numbers` | words of 64 bits; generators of random numbers |
+| `fourier` | the discrete Fourier transform |
+| `lapack` | linear algebra |
 """
 
 from __future__ import annotations
@@ -13,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica import tree
-from dalembert.modelica.symbolic.externals import standard_tables, strings  # noqa: F401  (they register themselves)
+from dalembert.modelica.symbolic.externals import (  # noqa: F401  (they register their functions)
+    fourier,
+    lapack,
+    random_numbers,
+    standard_tables,
+    strings,
+)
 from dalembert.modelica.symbolic.externals.registry import FUNCTIONS, Answer, Question
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from dalembert.modelica.symbolic.externals.registry import Answer, Question, external
+from dalembert.modelica.values import Arr
 
 
 @external("ModelicaStrings_length")
@@ -76,17 +77,29 @@ def scan_string(question: Question) -> Answer:
 
 @external("ModelicaStrings_hashString")
 def hash_string(question: Question) -> int:
-    """A number from a text, the same in every run: FNV-1a of its bytes, as a signed number of 32 bits."""
-    found = 2166136261
-    for byte in question.known(0).encode():
-        found = ((found ^ byte) * 16777619) & 0xFFFFFFFF
+    """A number of 32 bits from a text: the hash of A. Partow."""
+    found = 0xAAAAAAAA
+    for i, byte in enumerate(question.known(0).encode()):
+        if i % 2 == 0:
+            found ^= (found << 7) ^ (byte * (found >> 3))
+        else:
+            found ^= ~((found << 11) + (byte ^ (found >> 5)))
+        found %= 1 << 32
     return found - (1 << 32) if found >= 1 << 31 else found
 
 
-@external("ModelicaInternal_print", "ModelicaStreams_closeFile", "ModelicaStreams_openFileForReading")
+@external("ModelicaInternal_print", "ModelicaStreams_closeFile")
 def nothing(question: Question) -> None:
     """Messages are for whoever runs the model, not for its results."""
     return None
+
+
+@external("ModelicaInternal_removeFile", "ModelicaInternal_rename", "ModelicaInternal_mkdir", "ModelicaInternal_rmdir",
+          "ModelicaInternal_copyFile", "ModelicaIO_writeRealMatrix")  # fmt: skip
+def files_are_left_alone(question: Question) -> bool:
+    """A translation changes no files, nor does a simulation; what would be written is noted."""
+    question.body.calls.notes[f"`{question.name}` is left out: models do not change files"] = None
+    return True
 
 
 @external("ModelicaError", "ModelicaFormatError")
@@ -104,3 +117,36 @@ def stat(question: Question) -> int:
     """The number of a value of Modelica.Utilities.Types.FileType: none, file, directory, special."""
     path = question.known(0)
     return 1 if not os.path.exists(path) else 2 if os.path.isfile(path) else 3 if os.path.isdir(path) else 4
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as reason:
+        raise ValueError(f"the file {path} cannot be read: {reason}") from None
+
+
+@external("ModelicaInternal_readLine")
+def read_line(question: Question) -> Answer:
+    """A line of a file, and whether the file ends before (argument 2)."""
+    lines, number = _lines(question.known(0)), int(question.known(1))
+    inside = 1 <= number <= len(lines)
+    return Answer(lines[number - 1] if inside else "", {2: not inside})
+
+
+@external("ModelicaInternal_countLines")
+def count_lines(question: Question) -> int:
+    return len(_lines(question.known(0)))
+
+
+@external("ModelicaInternal_readFile")
+def read_file(question: Question) -> Answer:
+    n = int(question.known(2))
+    lines = _lines(question.known(0))[:n]
+    return Answer(args={1: Arr((n,), lines + [""] * (n - len(lines)))})
+
+
+@external("ModelicaInternal_getcwd")
+def working_directory(question: Question) -> str:
+    return os.getcwd()

@@ -6,9 +6,9 @@ operations for a straight piece. A graph has no array of numbers in which one co
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -41,7 +41,7 @@ class Curve:
 
     Attributes
     ----------
-    starts : list of float
+    starts : array
         Where pieces begin; piece 0 lies before the first of them.
     coefficients : list of tuples
         Of each piece, from the constant on, around its start (of piece 0, around the first point).
@@ -75,15 +75,16 @@ class Curve:
                 f"and {row + 1}"
             )
         self.starts, self.coefficients = self._pieces(slopes_given)
+        self.memory = Memory()
 
     @property
     def period(self) -> float:
         return float(self.x[-1] - self.x[0])
 
-    def _pieces(self, slopes_given: Any) -> tuple[list[float], list[tuple[float, ...]]]:
+    def _pieces(self, slopes_given: Any) -> tuple[np.ndarray, list[tuple[float, ...]]]:
         x, y = self.x, self.y
         if len(x) == 1 or x[0] == x[-1]:
-            return [float(x[0])], [(float(y[0]),), (float(y[-1]),)]
+            return x[:1], [(float(y[0]),), (float(y[-1]),)]
         h = np.diff(x)
         full = h > 0
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -101,7 +102,7 @@ class Curve:
         before, after = (float(y[0]),), (float(y[-1]),)
         if self.extrapolation in (Extrapolation.LAST_TWO_POINTS, Extrapolation.NONE):
             before, after = (*before, float(ends[0])), (*after, float(ends[1]))
-        starts = [*map(float, x[:-1][full]), float(x[-1])]
+        starts = np.concatenate([x[:-1][full], x[-1:]])
         return starts, [before, *(tuple(map(float, row)) for row in inside[full]), after]
 
     def _slopes(self) -> np.ndarray:
@@ -121,57 +122,81 @@ class Curve:
 
     def value(self, u: Any) -> Any:
         """The value at a number or graph."""
+        return self.memory(lambda u: self._value(u), u)
+
+    def _value(self, u: Any) -> Any:
         u = self.folded(u)
-        return self.at(Place(self.starts, u, lambda i: u >= self.starts[i]))
+        reached = u >= ca.DM(self.starts) if isinstance(u, ca.SX) else self.starts <= u
+        return self.at(Place(self.starts, u, reached))
 
     def at(self, place: Place) -> Any:
         """The value at a place that was found already."""
-        return place.choice(lambda k: polynomial(self.coefficients[k], place.offset(k)))
+        if place.number is not None:
+            return polynomial(self.coefficients[place.number], place.offset[place.number])
+        return place.choice(polynomial(self.columns, place.offset))
+
+    @cached_property
+    def columns(self) -> tuple[ca.DM, ...]:
+        """The coefficients of all pieces by powers."""
+        most = max(map(len, self.coefficients))
+        return tuple(
+            ca.DM([row[power] if power < len(row) else 0.0 for row in self.coefficients]) for power in range(most)
+        )
+
+
+class Memory:
+    """What was made of graphs before: the same table may be looked up in at the same place by several functions."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, ...], tuple[Any, Any]] = {}
+
+    def __call__(self, make: Callable[..., Any], *args: Any) -> Any:
+        if not any(isinstance(arg, ca.SX) for arg in args):
+            return make(*args)
+        key = tuple(arg.element_hash() if isinstance(arg, ca.SX) else hash(arg) for arg in args)
+        if key not in self._made:
+            self._made[key] = (args, make(*args))  # the arguments live on, so that the key stays theirs
+        return self._made[key][1]
 
 
 class Place:
     """The piece in which an argument lies: several curves with the same starts share it.
 
-    `reached(i)` says whether start number `i` is: it is for all before the piece, and for none behind.
+    Parameters
+    ----------
+    starts : array
+        Where pieces begin; the first piece lies before.
+    u : float or SX
+        The argument.
+    reached : array or SX
+        Whether each of the starts is reached: all before the piece are, and none behind.
+
+    Attributes
+    ----------
+    number : int or None
+        The piece, if it is known.
+    offset : array or SX
+        The argument, counted from the start of each piece.
     """
 
-    def __init__(self, starts: list[float], u: Any, reached: Callable[[int], Any]):
-        self.starts, self.u = starts, u
-        n = len(starts)
-        flags = [reached(i) for i in range(n)] if isinstance(u, ca.SX) else []
-        self.is_open = any(isinstance(flag, ca.SX) for flag in flags)
-        if not self.is_open:
-            flagged = flags.__getitem__ if flags else reached
-            self.number = bisect_right(range(n), 0, key=lambda i: 0 if flagged(i) else 1)
-            return
-        flags = [ca.SX(1), *map(ca.SX, flags), ca.SX(0)]
-        self.here = [flags[k] > flags[k + 1] for k in range(n + 1)]
-        self._offsets: dict[int, Any] = {}
+    def __init__(self, starts: np.ndarray, u: Any, reached: Any):
+        origins = np.concatenate([starts[:1], starts])
+        if isinstance(reached, ca.SX):
+            self.number = None
+            self.offset = u - ca.DM(origins)
+            flags = ca.vertcat(1, reached, 0)
+            self.here = flags[:-1] > flags[1:]
+        else:
+            self.number = int(np.count_nonzero(reached))
+            self.offset = [u - start for start in origins]
 
-    def offset(self, k: int) -> Any:
-        """The argument from the start of piece `k` on."""
-        if not self.is_open:
-            return self.u - self.starts[max(k - 1, 0)]
-        if k not in self._offsets:
-            self._offsets[k] = self.u - self.starts[max(k - 1, 0)]
-        return self._offsets[k]
-
-    def choice(self, leaf: Callable[[int], Any]) -> Any:
-        """The value of the piece; `leaf(k)` is that of piece `k`, wherever the argument lies."""
-        if not self.is_open:
-            return leaf(self.number)
-        total = ca.SX(0)
-        for k, here in enumerate(self.here):
-            value = leaf(k)
-            if isinstance(value, ca.SX) or value != 0:
-                total += ca.if_else(here, value, 0)
-        return total
+    def choice(self, leaves: ca.SX) -> ca.SX:
+        """The value of the piece out of a column with those of all pieces."""
+        return ca.sum1(ca.if_else(self.here, ca.densify(leaves), 0))
 
 
 def polynomial(coefficients: tuple[Any, ...], offset: Any) -> Any:
-    """A polynomial; its coefficients are numbers or graphs."""
-    while len(coefficients) > 1 and not isinstance(coefficients[-1], ca.SX) and coefficients[-1] == 0:
-        coefficients = coefficients[:-1]
+    """A polynomial; its coefficients are numbers, graphs, or columns of them."""
     found = coefficients[-1]
     for one in reversed(coefficients[:-1]):
         found = one + offset * found

@@ -12,7 +12,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.modelica.symbolic.tables.curve import Curve, Extrapolation, Place, Smoothness, hermite, polynomial
+from dalembert.modelica.symbolic.tables.curve import (
+    Curve,
+    Extrapolation,
+    Memory,
+    Place,
+    Smoothness,
+    hermite,
+    polynomial,
+)
 from dalembert.modelica.symbolic.tables.slopes import akima_weights, extended
 
 
@@ -36,6 +44,7 @@ class Surface:
         if table.ndim != 2 or min(table.shape) < 2:
             raise ValueError("a table of two variables needs two rows and two columns at least")
         self.smoothness, self.extrapolation = Smoothness(smoothness), Extrapolation(extrapolation)
+        self.memory = Memory()
         if self.smoothness in (Smoothness.FRITSCH_BUTLAND, Smoothness.STEFFEN):
             raise ValueError("tables of two variables have no monotone smoothness")
         x, y, z = table[1:, 0], table[0, 1:], table[1:, 1:]
@@ -61,32 +70,43 @@ class Surface:
 
     def value(self, u: Any, v: Any) -> Any:
         """The value at numbers or graphs."""
+        return self.memory(self._value, u, v)
+
+    def _value(self, u: Any, v: Any) -> Any:
         if isinstance(u, ca.SX) or isinstance(v, ca.SX):
             u, v = ca.SX(u), ca.SX(v)
-        u, v = self.x.folded(u), self.y.folded(v)
-        place = Place(self.x.starts, u, lambda i: u >= self.x.starts[i])
+        place = _located(self.x, u)
         values = [curve.at(place) for curve in self.columns]
-        starts = self.y.starts
         if len(values) == 1:
             return values[0]
-        h = np.diff(starts)
+        slopes = [curve.at(place) for curve in self.rising] if self.smooth else []
+        rows = self._rows(values, slopes)
+        along = _located(self.y, v)
+        if along.number is not None:
+            return polynomial(rows[along.number], along.offset[along.number])
+        leaves = [polynomial(row, along.offset[k]) for k, row in enumerate(rows)]
+        return along.choice(ca.vertcat(*leaves))
+
+    def _rows(self, values: list[Any], slopes: list[Any]) -> list[tuple[Any, ...]]:
+        """Coefficients along the second coordinate, of all pieces."""
+        h = np.diff(self.y.x)
         if self.smooth:
-            slopes = [curve.at(place) for curve in self.rising]
             rows = [hermite(values[j], values[j + 1], slopes[j], slopes[j + 1], h[j]) for j in range(len(h))]
             ends = slopes[0], slopes[-1]
         else:
             secants = [(values[j + 1] - values[j]) / h[j] for j in range(len(h))]
-            rows = [
-                (values[j],) if self.smoothness == Smoothness.CONSTANT else (values[j], secants[j])
-                for j in range(len(h))
-            ]
+            constant = self.smoothness == Smoothness.CONSTANT
+            rows = [(values[j],) if constant else (values[j], secants[j]) for j in range(len(h))]
             ends = secants[0], secants[-1]
         before, after = (values[0],), (values[-1],)
         if self.extrapolation in (Extrapolation.LAST_TWO_POINTS, Extrapolation.NONE):
             before, after = (*before, ends[0]), (*after, ends[1])
-        along = Place(starts, v, lambda j: v >= starts[j])
-        rows = [before, *rows, after]
-        return along.choice(lambda k: polynomial(rows[k], along.offset(k)))
+        return [before, *rows, after]
+
+
+def _located(axis: Curve, u: Any) -> Place:
+    u = axis.folded(u)
+    return Place(axis.starts, u, u >= ca.DM(axis.starts) if isinstance(u, ca.SX) else axis.starts <= u)
 
 
 def bivariate_slopes(x: np.ndarray, y: np.ndarray, z: np.ndarray, modified: bool) -> tuple[np.ndarray, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.modelica.symbolic.tables.curve import Curve, Extrapolation, Place, Smoothness
+from dalembert.modelica.symbolic.tables.curve import Curve, Extrapolation, Memory, Place, Smoothness
 
 NEVER = 1.7976931348623157e308  # Modelica's largest number
 
@@ -49,6 +49,7 @@ class TimeTable:
         self.curves = [Curve(table[:, 0], table[:, k - 1], smoothness, extrapolation) for k in columns]
         self.curve = self.curves[0] if self.curves else Curve(table[:, 0], table[:, 0], 1, extrapolation)
         self.start, self.shift = start, shift
+        self.memory = Memory()
         x = self.curve.x
         self.least, self.largest = float(x[0]), float(x[-1])
         self.periodic = self.curve.extrapolation == Extrapolation.PERIODIC and self.largest > self.least
@@ -70,24 +71,32 @@ class TimeTable:
 
     def next_event(self, t: Any) -> Any:
         """The first event after a time."""
+        return self.memory(self._next_event, t)
+
+    def _next_event(self, t: Any) -> Any:
         found: Any = NEVER
-        for time in reversed(self._upcoming(t)):
-            size = abs(t) + (self.largest - self.least)
-            found = _choice(t < time - 1e-12 * size, time, found)
+        offsets, base = self._upcoming(t)
+        margin = 1e-12 * (abs(t) + (self.largest - self.least))
+        if len(offsets) and isinstance(t, ca.SX):
+            times = base + ca.DM(offsets)
+            later = t < times - margin
+            first = later > ca.vertcat(0, later[:-1])
+            found = ca.sum1(ca.if_else(first, times, 0)) + ca.if_else(later[-1], 0, NEVER)
+        elif len(offsets):
+            times = base + offsets
+            found = next((float(one) for one in times if t < one - margin), NEVER)
         first = self.start
         return _choice(t < first - self._tolerance(first), first, found)
 
-    def _upcoming(self, t: Any) -> list[Any]:
-        """Events in order; of a periodic table those of the present period and of the next."""
-        knots = sorted(self.knots)
+    def _upcoming(self, t: Any) -> tuple[np.ndarray, Any]:
+        """Events in order, from a time on; of a periodic table those of the present period, and the first behind."""
+        knots = np.array(sorted(self.knots))
         if not self.periodic:
-            return [time for time in (self.shift + one for one in knots) if time > self.start]
-        if not knots:
-            return []
+            return knots[knots + self.shift > self.start], self.shift
         floor = ca.floor if isinstance(t, ca.SX) else np.floor
         base = self.shift + floor((t - self.shift - self.least) / self.curve.period) * self.curve.period
-        inner = [one for one in knots if one > self.least]
-        return [base + one for one in inner] + [base + self.curve.period + one for one in inner[:1]]
+        inner = knots[knots > self.least]
+        return np.concatenate([inner, inner[:1] + self.curve.period]), base
 
     # -- values --------------------------------------------------------------------------------------------------
 
@@ -96,23 +105,38 @@ class TimeTable:
 
         At an event, the piece before counts until the event has happened.
         """
+        return self.memory(lambda t, upcoming, number: self._value(number, t, upcoming), t, upcoming, number)
+
+    def _value(self, number: int, t: Any, upcoming: Any) -> Any:
         curve = self.curves[number - 1]
         u, until = t - self.shift, upcoming - self.shift
         if self.periodic:
             turn = self._turn(u, until)
             u, until = u - turn * curve.period, until - turn * curve.period
-
-        def reached(i: int) -> Any:
-            at = curve.starts[i]
-            if self.periodic and i == 0:
-                return True
-            if self.periodic and i == len(curve.starts) - 1 and self.knots:
-                return False
-            return until > at + self._tolerance(at) if at in self.knots else u >= at
-
-        found = curve.at(Place(curve.starts, ca.SX(u) if isinstance(until, ca.SX) else u, reached))
+        if isinstance(until, ca.SX):
+            u = ca.SX(u)
+        elif isinstance(u, ca.SX):
+            until = ca.SX(until)
+        found = curve.at(Place(curve.starts, u, self._reached(curve.starts, u, until)))
         first = self.start
         return _choice(upcoming > first + self._tolerance(first), found, 0.0)
+
+    def _reached(self, starts: np.ndarray, u: Any, until: Any) -> Any:
+        """Which starts of pieces are reached: those with events when they have happened, others in time."""
+        events = np.array([start in self.knots for start in starts])
+        margin = np.array([self._tolerance(start) for start in starts])
+        if not isinstance(u, ca.SX):
+            found = np.where(events, until > starts + margin, u >= starts)
+            if self.periodic:
+                found[0], found[-1] = True, found[-1] and not self.knots
+            return found
+        happened, passed = until > ca.DM(starts + margin), u >= ca.DM(starts)
+        found = happened if events.all() else passed
+        if events.any() and not events.all():
+            found = ca.vertcat(*(happened[i] if event else passed[i] for i, event in enumerate(events)))
+        if self.periodic:
+            found = ca.vertcat(1, found[1:-1], 0 if self.knots else found[-1])
+        return found
 
     def _turn(self, u: Any, until: Any) -> Any:
         """The number of the period: the one that the next event belongs to, if there are events."""
