@@ -103,16 +103,30 @@ def widths(at: np.ndarray, wanted: np.ndarray, narrow: float) -> np.ndarray:
     return np.where(nearest <= wide, max(wide, narrow), narrow)
 
 
+def highest(y: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """The largest of y[first:last] for many pairs; -inf where there are none.
+
+    Examples
+    --------
+    >>> highest(np.array([3.0, 1, 4, 1, 5]), np.array([0, 1, 2, 4]), np.array([2, 4, 5, 4]))
+    array([  3.,   4.,   5., -inf])
+    """
+    found = np.full(len(first), -np.inf)
+    level, size = y, 1  # level[i] is the largest of y[i : i + size]
+    while len(level):
+        now = (last - first >= size) & (last - first < 2 * size)
+        found[now] = np.maximum(level[first[now]], level[last[now] - size])
+        level, size = np.maximum(level[:-size], level[size:]), 2 * size
+    return found
+
+
 def beyond(t: np.ndarray, y: np.ndarray, at: np.ndarray, points: np.ndarray, width: np.ndarray | float) -> np.ndarray:
     """How far points lie above or below all that a curve (t, y) is within ± `width` in time."""
     first, last = np.searchsorted(t, at - width, "left"), np.searchsorted(t, at + width, "right")
     edges = np.interp([at - width, at + width], t, y)
-    error = np.abs(np.interp(at, t, y) - points)
-    for k in np.flatnonzero(error > 0):
-        near = y[first[k] : last[k]]
-        low, high = min(edges[:, k].min(), near.min(initial=np.inf)), max(edges[:, k].max(), near.max(initial=-np.inf))
-        error[k] = min(error[k], max(low - points[k], points[k] - high, 0.0))
-    return error
+    high = np.maximum(edges.max(0), highest(y, first, last))
+    low = np.minimum(edges.min(0), -highest(-y, first, last))
+    return np.minimum(np.abs(np.interp(at, t, y) - points), np.maximum(np.maximum(low - points, points - high), 0.0))
 
 
 def distance(
