@@ -704,16 +704,22 @@ static int unknowns(double t, double *z, const int *held, int start)
 static int settled(double t, double *z, const int *held, int start)
 {
     enum { MOST = 200 };
-    static double first[ND], seen[MOST][ND], new[ND];
+    static double first[ND], z_first[NZ], seen[MOST][ND], new[ND];
     memcpy(first, d, sizeof d);
-    for (int single = 0; single < 2; single++) { /* if it goes round in circles, one truth value at a time */
+    memcpy(z_first, z, sizeof z_first);
+    for (int single = 0; single < 2; single++) { /* if it goes round in circles, or nowhere, one truth value at a time */
         memcpy(d, first, sizeof d);
+        memcpy(z, z_first, sizeof z_first);
         for (int count = 0; count < MOST; count++) {
             int circle = 0, wrong = 0;
             for (int i = 0; i < count && !circle; i++) circle = memcmp(seen[i], d, sizeof d) == 0;
             if (circle) break;
             memcpy(seen[count], d, sizeof d);
-            if (!unknowns(t, z, held, start) || !truth(t, z, start, new)) return 0;
+            if (!unknowns(t, z, held, start)) {
+                if (single || count == 0) return 0;
+                break;
+            }
+            if (!truth(t, z, start, new)) return 0;
             for (int i = 0; i < NX; i++)
                 if (new[BITS[i]] != d[BITS[i]] && wrong++ > 0 && single) new[BITS[i]] = d[BITS[i]];
             memcpy(d, new, sizeof d);
@@ -856,7 +862,7 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
     const int expected = rank;
     for (int j = 0; j < NZ; j++) size += z[j] / unit[j] * (z[j] / unit[j]) / NZ;
     for (int j = 0; j < NM; j++) speed += w[j] / unit[MOVING[j]] * (w[j] / unit[MOVING[j]]) / NM;
-    double h = size > 0.0 && speed > 0.0 ? 1e-2 * sqrt(size / speed) : 1e-6 * (t_end - t);
+    double h = speed > 0.0 ? 1e-2 * sqrt(fmax(size, 1.0) / speed) : 1e-6 * (t_end - t);
     h = fmin(h, 1e-3 * (t_end - t));
     reason = "the error estimate is too large";
     /* @@if events */
@@ -864,6 +870,9 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
     if (!measure(t, z, unit, 1)) return 0;
     /* @@end */
     while (t < t_end) {
+        /* @@if events */
+        h = fmin(h, (STOP_TIME - START_TIME) / 200.0); /* relations are looked at eight times in a step */
+        /* @@end */
         const int last = t + 1.0001 * h >= t_end;
         double theta = 0.0, error = 0.0;
         int iterations = 0;

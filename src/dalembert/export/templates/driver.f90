@@ -790,17 +790,20 @@ contains
     real(dp), intent(inout) :: z(nz)
     logical, intent(in) :: held(nz), start
     integer, parameter :: most = 200
-    real(dp) :: first(nd), seen(nd, most), new(nd)
+    real(dp) :: first(nd), z_first(nz), seen(nd, most), new(nd)
     integer :: single, number, i, wrong
     first = d
-    do single = 0, 1                              ! if it goes round in circles, one truth value at a time
+    z_first = z
+    do single = 0, 1                              ! if it goes round in circles, or nowhere, one truth value at a time
       d = first
+      z = z_first
       turns: do number = 1, most
         do i = 1, number - 1
           if (all(seen(:, i) == d)) exit turns
         end do
         seen(:, number) = d
         settled = unknowns(t, z, held, start)
+        if (.not. settled .and. single == 0 .and. number > 1) exit turns
         if (settled) settled = truth(t, z, start, new)
         if (.not. settled) return
         wrong = 0
@@ -980,7 +983,7 @@ contains
     length = sqrt(sum((z / unit)**2) / nz)
     speed = sqrt(sum((w / unit(moving))**2) / max(nm, 1))
     step = 1.0e-6_dp * (t_end - t)
-    if (length > 0.0_dp .and. speed > 0.0_dp) step = min(1.0e-2_dp * length / speed, 1.0e-3_dp * (t_end - t))
+    if (speed > 0.0_dp) step = min(1.0e-2_dp * max(length, 1.0_dp) / speed, 1.0e-3_dp * (t_end - t))
     step_old = 0.0_dp
     error_old = 1.0_dp
     eta = 1.0_dp
@@ -996,6 +999,9 @@ contains
     if (.not. integrate) return
     ! @@end
     do while (t < t_end)
+      ! @@if events
+      step = min(step, (stop_time - start_time) / 200.0_dp)   ! relations are looked at eight times in a step
+      ! @@end
       last = t + 1.0001_dp * step >= t_end
       if (last) step = t_end - t
       if (step < 10.0_dp * eps * max(abs(t), abs(t_end))) then
