@@ -546,6 +546,7 @@ def occurrences(expression: ca.SX, symbols: ca.SX) -> tuple[np.ndarray, np.ndarr
 
 def contains_nan(sx: ca.SX) -> bool:
     """Whether a NaN or infinite constant stands in the expression."""
+    sx = ca.SX(sx)  # numbers alone may be a DM
     tape = ca.Function("f", [ca.veccat(*ca.symvar(sx))], [sx])
     kinds = np.fromiter(map(tape.instruction_id, range(tape.n_instructions())), int)
     return any(not np.isfinite(tape.instruction_constant(k)) for k in np.flatnonzero(kinds == ca.OP_CONST).tolist())

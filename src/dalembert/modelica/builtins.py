@@ -134,6 +134,8 @@ def identity(n: Any) -> Arr:
 
 
 def diagonal(v: Any) -> Arr:
+    if len(v.shape) != 1:
+        raise ValueError("diagonal() needs a vector")
     n = len(v)
     return Arr((n, n), [v[i] if i == j else 0 for i in range(n) for j in range(n)])
 
@@ -185,6 +187,8 @@ def cross(a: Arr, b: Arr) -> Arr:
 
 
 def skew(a: Arr) -> Arr:
+    if a.shape != (3,):
+        raise ValueError("skew() needs a vector of length 3")
     minus = a.map(lambda x: unary("-", x))
     return Arr((3, 3), [0, minus[2], a[1], a[2], 0, minus[0], minus[1], a[0], 0])
 
@@ -211,6 +215,8 @@ def as_matrix(value: Any) -> Arr:
 
 
 def symmetric(a: Arr) -> Arr:
+    if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
+        raise ValueError("symmetric() needs a square matrix")
     n = a.shape[0]
     return Arr((n, n), [a[min(i, j)][max(i, j)] for i in range(n) for j in range(n)])
 

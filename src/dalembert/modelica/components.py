@@ -321,7 +321,7 @@ class Instance:
             return instance
         sizes = evaluator.sizes(dims, binding, path)
         items = []
-        if math.prod(sizes) > 1_000_000:
+        if math.prod(sizes) > MOST_COMPONENTS:
             part.source.fail(f"`{path}` has {math.prod(sizes)} elements", node.at)
         for indices in itertools.product(*(range(1, n + 1) for n in sizes)):
             name = f"{path}[{','.join(map(str, indices))}]"

@@ -48,8 +48,9 @@ class _Algorithm:
     def known(self, values: list[ca.SX], what: str, node: Any) -> list[float]:
         return self.outer.known(values, what, node)
 
-    def claim(self, condition: ca.SX, message: tuple[Any, ...], node: Any) -> None:
+    def claim(self, condition: ca.SX, message: tuple[Any, ...], node: Any) -> bool:
         self.outer.claim(condition, message, node)
+        return False
 
     def fail(self, message: str, node: Any, suggestion: str | None = None) -> NoReturn:
         self.outer.fail(message, node, suggestion)

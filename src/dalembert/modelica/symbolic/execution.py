@@ -59,8 +59,8 @@ class Host(Protocol):
     def when(self, node: tree.When, execution: Execution) -> None:
         """A when-statement."""
 
-    def claim(self, condition: ca.SX, message: tuple[Any, ...], node: Any) -> None:
-        """What has to hold in the simulation."""
+    def claim(self, condition: ca.SX, message: tuple[Any, ...], node: Any) -> bool:
+        """What has to hold in the simulation; whether an event looks at it."""
 
     def fail(self, message: str, node: Any, suggestion: str | None = None) -> NoReturn: ...
 
@@ -192,7 +192,7 @@ class Execution:
 
     def repeat(self, node: tree.While) -> None:
         """A while-loop. If its end is only known in the simulation, it is unrolled under conditions; where it has not
-        ended then, values are nan, and a claim says why."""
+        ended then, a claim is broken; and values are nan if no event can look at that."""
         start = self.host.state.values
         turns = 0
         while (alive := self.host.state.alive()) is not False:
@@ -223,11 +223,9 @@ class Execution:
 
     def endless(self, going: ca.SX, start: dict[str, Any], node: tree.While) -> None:
         host = self.host
-        host.claim(
-            scalars.negation(scalars.logical("and", self.evaluator.path(), going)),
-            (f"a loop has not ended after {MOST_OPEN_TURNS} turns",),
-            node,
-        )
+        ended = scalars.negation(scalars.logical("and", self.evaluator.path(), going))
+        if host.claim(ended, (f"a loop has not ended after {MOST_OPEN_TURNS} turns",), node):
+            return
         for name, value in host.state.values.items():
             if value is not start.get(name):
                 host.state.values[name] = mapped(

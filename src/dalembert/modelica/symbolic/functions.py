@@ -55,8 +55,16 @@ class Body:
     def known(self, values: list[ca.SX], what: str, node: Any) -> list[float]:
         return self.caller.context.known(values, f"{what} (function {self.function.name})", self.call)
 
-    def claim(self, condition: ca.SX, message: tuple[Any, ...], node: Any) -> None:
-        self.caller.context.claim(condition, (f"function {self.function.name}: ", *message), self.call)
+    def claim(self, condition: ca.SX, message: tuple[Any, ...], node: Any) -> bool:
+        """What has to hold in the simulation; whether an event looks at it."""
+        caller = self.caller
+        message = (f"function {self.function.name}: ", *message)
+        if isinstance(caller.context, Body):
+            return caller.context.claim(condition, message, node)
+        if not caller.quiet:  # relations in functions make no events, and a claim is looked at at events
+            condition = caller.context.relation(">", condition, 0.5, self.call)
+        caller.context.claim(condition, message, self.call)
+        return not caller.quiet
 
     def fail(self, message: str, node: Any, suggestion: str | None = None) -> NoReturn:
         at = getattr(node, "at", 0) if node is not self.call else 0
