@@ -114,6 +114,14 @@ def test_simulate_writes_all_variables_by_name(file, tmp_path):
     np.testing.assert_allclose(found["height"], found["y"] + 2.0, atol=1e-12)
 
 
+def test_a_table_on_the_screen_is_all_that_is_there(file):
+    shown = run("simulate", file, "--class", "Mechanics.Pendulum", "--variables", "height", "--csv", "-").stdout
+    lines = shown.splitlines()
+    assert lines[0] == "time,height"
+    assert [float(value) for value in lines[1].split(",")] == [0.0, 1.0]
+    assert all(len(line.split(",")) == 2 for line in lines)
+
+
 def test_simulate_chooses_variables_and_times(file, tmp_path):
     path, picture = tmp_path / "out.csv", tmp_path / "out.png"
     result = run(

@@ -72,8 +72,8 @@ def test_python_functions_are_called():
 @pytest.mark.parametrize(
     ("drawing", "words"),
     [
-        (3, "sequence of parts"),
-        ("x", "sequence of parts"),
+        (3, "list of parts"),
+        ("x", "list of parts"),
         ([3], "part 1, 3, is none"),
         ([Dot(3)], "dot 1, at: 3 is no place"),
         ([Dot((1, 2, 3, 4))], "is no place"),

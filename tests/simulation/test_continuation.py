@@ -266,6 +266,14 @@ def test_what_nobody_has_signed_does_not_reach_a_kernel(until, tmp_path):
         pendulum(checkpoint=path)
 
 
+def test_who_has_no_key_begins_anew(until, tmp_path, monkeypatch):
+    path = tmp_path / "run.h5"
+    monkeypatch.setattr(continuation.store, "sign", lambda *arguments: None)
+    until(pendulum, path, 3)
+    assert da.Solution.load(path).status == "running"
+    assert_same(pendulum(checkpoint=path), pendulum())
+
+
 def test_the_version_is_part_of_it(until, tmp_path, monkeypatch):
     path = tmp_path / "run.h5"
     until(pendulum, path, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
 import select
@@ -23,7 +22,9 @@ FLAGS = (
 
 
 def find_browser() -> str | None:
-    """The program, or None: `$DALEMBERT_BROWSER`, or what the system has."""
+    """The program, or None: `$DALEMBERT_BROWSER`, or what the system has. Pipes by number need a POSIX system."""
+    if os.name != "posix":
+        return None
     chosen = os.environ.get("DALEMBERT_BROWSER")
     found = (shutil.which(name) for name in ((chosen,) if chosen else CANDIDATES))
     return next(filter(None, found), None)
@@ -33,6 +34,8 @@ class Browser:
     """One process of the browser; `open` gives pages."""
 
     def __init__(self, program: str, profile: Path, *flags: str):
+        import fcntl  # not on every system
+
         to_read, self._to = os.pipe()
         self._from, to_write = os.pipe()
         # the protocol uses file descriptors 3 and 4; ours must be others

@@ -95,7 +95,7 @@ def test_wrong_options(solved, options, words, tmp_path):
         ({"plots": ["z"]}, "there is no 'z'"),
         ({"plots": 3}, "list of names"),
         ({"fps": 3}, "without a file"),
-        ({"drawing": 3}, "sequence of parts"),
+        ({"drawing": 3}, "list of parts"),
     ],
 )
 def test_wrong_arguments(solved, arguments, words, tmp_path):

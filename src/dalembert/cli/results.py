@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,8 +61,8 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in found if part.strip()]
 
 
-def write_csv(solution: Solution, path: Path, names: Sequence[str]) -> None:
-    """Time and variables, a row for every step; where values jump, one for each side."""
+def write_csv(solution: Solution, path: Path | None, names: Sequence[str]) -> None:
+    """Time and variables, a row for every step; where values jump, one for each side. Without a path to the screen."""
     import numpy as np
 
     from dalembert.solution.outputs import entries
@@ -71,7 +73,8 @@ def write_csv(solution: Solution, path: Path, names: Sequence[str]) -> None:
         if np.ndim(values) == 0:
             values = np.full(len(solution.t), values)
         columns |= entries(name, values, len(solution.t)) if np.ndim(values) > 1 else {name: values}
-    with path.open("w", newline="", encoding="utf-8") as file:
+    opened = nullcontext(sys.stdout) if path is None else path.open("w", newline="", encoding="utf-8")
+    with opened as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(

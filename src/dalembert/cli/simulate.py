@@ -77,7 +77,7 @@ def simulate(
         failure, solution = error, error.solution  # what was computed is shown and saved all the same
     console = new_console()
     if to_screen:
-        write_csv(solution, Path("/dev/stdout"), names)
+        write_csv(solution, None, names)
     else:
         console.print(_summary(subject, solution))
     drawn = names if variables else None

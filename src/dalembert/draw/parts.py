@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from dalembert.checks import shown
+from dalembert.draw.checks import checked, names
 from dalembert.errors import ModelError
 
 #: what arrows stand for; each kind can be shown and hidden, and has a scale of its own
@@ -207,27 +208,27 @@ class Drawing:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        faults = []
-        given = self.parts
-        if isinstance(given, Part):
-            given = (given,)
-        if isinstance(given, str | Mapping) or not _iterable(given):
-            raise ModelError(f"a drawing is a sequence of parts such as da.draw.Link(...), not {shown(given)}")
-        parts = tuple(given)
-        for number, part in enumerate(parts, 1):
+        faults: list[str] = []
+        given = (self.parts,) if isinstance(self.parts, Part) else self.parts
+        if not isinstance(given, list | tuple):
+            raise ModelError(f"a drawing is a list of parts such as da.draw.Link(...), not {shown(given)}")
+        parts = []
+        for number, part in enumerate(given, 1):
             if not isinstance(part, Part):
-                faults.append(
-                    f"part {number}, {shown(part)}, is none: take those of da.draw, such as da.draw.Link(...)"
-                )
-            elif isinstance(part, Arrow) and part.kind not in ARROWS:
-                faults.append(f"part {number}: kind={shown(part.kind)} of an arrow must be one of {', '.join(ARROWS)}")
-        if not isinstance(self.points, Mapping) or not all(isinstance(name, str) for name in self.points):
+                faults.append(f"part {number}, {shown(part)}, is none; take those of da.draw, as da.draw.Link(...)")
+                continue
+            where = f"{part.noun} {number}"
+            if isinstance(part, Arrow) and not (type(part.kind) is str and part.kind in ARROWS):
+                faults.append(f"{where}: kind={shown(part.kind)} of an arrow must be one of {', '.join(ARROWS)}")
+            parts.append(checked(part, where, faults))
+        if not names(self.points):
             faults.append(f"points={shown(self.points)} must be a mapping of names to places")
-        if self.up not in ("x", "y", "z"):
+        if not (type(self.up) is str and self.up in ("x", "y", "z")):
             faults.append(f"up={shown(self.up)} must be 'x', 'y' or 'z'")
         if faults:
             raise ModelError("this drawing has faults", faults)
-        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "parts", tuple(parts))
+        object.__setattr__(self, "points", dict(self.points))
 
     def __repr__(self) -> str:
         return f"Drawing({counted(self.parts)})"
@@ -238,11 +239,3 @@ def counted(parts: Sequence[Part]) -> str:
     counts = Counter(part.noun for part in parts)
     plural = {"body": "bodies", "row of columns": "rows of columns"}
     return ", ".join(f"{n} {noun if n == 1 else plural.get(noun, noun + 's')}" for noun, n in counts.items()) or "empty"
-
-
-def _iterable(given: Any) -> bool:
-    try:
-        iter(given)
-    except TypeError:
-        return False
-    return True

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.checks import shown
+from dalembert.draw.checks import point
 from dalembert.draw.parts import Body, Columns, Drawing, Fixed, On, Part, counted
 from dalembert.errors import ModelError
 from dalembert.kept import computed
@@ -116,8 +117,8 @@ class Sketch(Shared):
             part = whole[:, span.start : span.start + int(np.prod(span.shape))] if span.output == TOGETHER else whole
             # matrices stand column by column in what is joined
             if span.output == TOGETHER and len(span.shape) == 2:
-                part = part.reshape(-1, *span.shape[::-1]).transpose(0, 2, 1)
-            found.append(part.reshape(-1, *span.shape))
+                part = part.reshape(len(whole), *span.shape[::-1]).transpose(0, 2, 1)
+            found.append(part.reshape(len(whole), *span.shape))
         return found
 
     # -- travelling ------------------------------------------------------------------------------------------------
@@ -172,13 +173,16 @@ class _Collected:
                 found[field] = self._place(given, f"{label}, {field}")
         for field in (*part.vectors, *part.rotations):
             given = getattr(part, field)
-            found[field] = None if given is None else self._entry(given, f"{label}, {field}", (2, 3, 4, 9))
+            absent = given is None and field in part.rotations
+            found[field] = None if absent else self._entry(given, f"{label}, {field}", (2, 3, 4, 9))
         for field in part.numbers:
             given = getattr(part, field)
             if isinstance(part, Columns):
                 found[field] = tuple(self._number(one, f"{label}, column {k}") for k, one in enumerate(given, 1))
                 named = [one if isinstance(one, str) else f"{k}" for k, one in enumerate(given, 1)]
                 found["labels"] = tuple(part.labels or named)
+                if len(found["labels"]) != len(given):
+                    self.faults.append(f"{label}: {len(found['labels'])} labels for {len(given)} columns")
             else:
                 found[field] = None if given is None else self._number(given, f"{label}, {field}")
         if isinstance(part, Body | Fixed):
@@ -187,12 +191,15 @@ class _Collected:
 
     def _place(self, given: Any, label: str) -> int | OnBody:
         if isinstance(given, On):
-            number = self._bodies.get(given.body)
+            number = self._bodies.get(given.body) if type(given.body) is str else None
             if number is None:
                 self.faults.append(f"{label}: no body is called so: {explain_unknown(given.body, self._bodies)}")
                 return 0
-            at = [float(x) for x in given.at]
-            return OnBody(number, tuple((*at, 0.0, 0.0)[:3]))
+            at = point(given.at)
+            if at is None:
+                self.faults.append(f"{label}: at={shown(given.at)} must be two or three numbers")
+                return 0
+            return OnBody(number, at)
         if isinstance(given, str) and given in self._points:
             return self._place(self._points[given], f"{TOGETHER}: point '{given}'")
         return self._entry(given, label, (2, 3))
@@ -203,11 +210,9 @@ class _Collected:
     def _entry(self, given: Any, label: str, lengths: tuple[int, ...]) -> int:
         if callable(given) or isinstance(given, str):
             return self._add(_reader(given), label, given if isinstance(given, str) else id(given))
-        try:
-            entries = tuple(given)
-        except TypeError:
-            entries = ()
-        flat = [x for row in entries for x in (row if isinstance(row, list | tuple | np.ndarray) else (row,))]
+        known = isinstance(given, list | tuple) or (type(given) is np.ndarray and given.ndim in (1, 2))
+        entries = tuple(given) if known and len(given) <= max(lengths) else ()
+        flat = [x for row in entries for x in (row if isinstance(row, list | tuple) or _is_row(row) else (row,))]
         if len(flat) not in lengths:
             self.faults.append(f"{label}: {shown(given)} is no place: give two or three entries, a name or a function")
             return 0
@@ -233,6 +238,10 @@ class _Collected:
             self.faults.append(f"{label}: shape={shown(given)} must be a shape, such as da.Box(...), or several")
             return ()
         return tuple(shapes)
+
+
+def _is_row(given: Any) -> bool:
+    return type(given) is np.ndarray and given.ndim == 1
 
 
 def _reader(given: Any) -> Callable:

@@ -144,17 +144,17 @@ class _Hasher:
             self._object(value, depth)
 
     def _object(self, value: Any, depth: int) -> None:
-        """Fields of a dataclass, what is pickled of ours, attributes of others; at last, what they look like."""
-        own = type(value).__module__.startswith("dalembert.")
-        if dataclasses.is_dataclass(value) and not own:
-            state: Any = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        elif own and hasattr(type(value), "__getstate__") and type(value).__getstate__ is not object.__getstate__:
-            state = value.__getstate__()
+        """What is pickled of ours, fields of dataclasses, attributes of others; at last, what they look like."""
+        packs = getattr(type(value), "__getstate__", None)
+        if type(value).__module__.startswith("dalembert.") and packs not in (None, object.__getstate__):
+            state: Any = value.__getstate__()
+        elif dataclasses.is_dataclass(value):
+            state = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         else:
             state = getattr(value, "__dict__", None)
         if state:
             if isinstance(state, Mapping):
-                state = {k: v for k, v in state.items() if not _derived(value, k) and k != "_text"}
+                state = {k: v for k, v in state.items() if not _derived(value, k)}
             self.feed(state, depth)
         else:
             self._say(re.sub(r" at 0x[0-9a-f]+", "", repr(value)))

@@ -108,6 +108,13 @@ class Hybrid:
     initial: int | None = None
     terminal: int | None = None
 
+    @property
+    def internal(self) -> frozenset[int]:
+        """Places of what nobody has given a name: truth values, values before events, clocks, flags."""
+        places = {relation.place for relation in self.relations} | set(self.previous.values())
+        places |= {sample.place for sample in self.samples} | {self.initial, self.terminal}
+        return frozenset(place for place in places if place is not None)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Beginning:

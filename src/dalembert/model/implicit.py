@@ -25,7 +25,7 @@ class ImplicitDAE(DAE):
     residual : callable
         F. In the namespace `s`, derivatives are `s.<name>_dot`, and all of them the vector `s.dx`. A function that
         cannot be traced runs as Python code, and its derivatives are differences.
-    parameters, inputs, discrete, outputs, start : mappings
+    parameters, inputs, discrete, outputs, start, drawing
         As in `EquationsOfMotion`; outputs do not read derivatives.
     hidden : {"auto", "given"}
         As in `QuasiLinearDAE`.

@@ -41,7 +41,7 @@ class QuasiLinearDAE(DAE):
         k, one value for each row of E.
     constraints : callable, optional
         h. With as many equations in all as unknowns the DAE is square; more make it overdetermined.
-    parameters, inputs, discrete, outputs, start : mappings
+    parameters, inputs, discrete, outputs, start, drawing
         As in `EquationsOfMotion`.
     hidden : {"auto", "given"}
         What becomes of constraints that the equations hide: derivatives of equations that must hold, too. "auto": they

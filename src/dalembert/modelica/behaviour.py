@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dalembert.errors import ModelicaError
@@ -37,7 +38,7 @@ class Behaviour(Statements):
         self.evaluator = Evaluator(world)
         self.connections = Connections(self.evaluator)
         self.variables: list[Variable] = []
-        self.waiting: list[tuple[tree.Statement, Scope, Instance, bool]] = []  # what asks about all connections
+        self.waiting: list[Callable[[], None]] = []  # what asks about all connections
         self.all_connected = False
 
     def sections(self, part: Part, instance: Instance) -> None:
@@ -52,7 +53,7 @@ class Behaviour(Statements):
             found: list[Flat] = []
             for node in section.items:
                 if asks(node) and not self.all_connected:
-                    self.waiting.append((node, scope, instance, section.initial))
+                    self.later(node, scope, instance, section.initial)
                     continue
                 found += self.equation(node, scope, instance)
             for one in found:
@@ -62,9 +63,15 @@ class Behaviour(Statements):
         """Equations that depend on all connections, once these are known."""
         self.all_connected = True
         self.flat.equations += self.connections.graph.solve()
-        for node, scope, instance, initial in self.waiting:
+        for one in self.waiting:
+            one()
+
+    def later(self, node: tree.Statement, scope: Scope, instance: Instance, initial: bool) -> None:
+        def put() -> None:
             for one in self.equation(node, scope, instance):
                 self.put(one, initial)
+
+        self.waiting.append(put)
 
     def put(self, one: Flat, initial: bool) -> None:
         flat = self.flat

@@ -15,6 +15,7 @@ from dalembert.modelica.scopes import Entry, Klass, Part, World, base_of_extende
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import EnumType
 
+MOST_COMPONENTS = 50_000
 DEEPEST = 60  # components within each other, base classes of each other
 
 _SHARED = ("flow", "stream", "discrete", "parameter", "constant", "input", "output")  # prefixes that records hand down
@@ -268,6 +269,10 @@ class Instance:
 
     def _make(self, entry: Entry) -> Any:
         node, part, mod = entry.node, entry.part, entry.mod
+        self.world.made += 1
+        if self.world.made > MOST_COMPONENTS:
+            path = self.path_of(entry.name)
+            part.source.fail(f"with `{path}` the model has more than {MOST_COMPONENTS} components", node.at)
         own_part, first = part, node
         inner: Mods = {}
         if mod is not None and mod.redeclared is not None:

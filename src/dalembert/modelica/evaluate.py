@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -172,6 +173,8 @@ class Evaluator(References, Calls, Overloading):
                 self.fail(f"`{name}` has {len(found)} dimensions, and its value {len(shape)}", binding.expression,
                           Scope(binding.part))  # fmt: skip
             found = [shape[i] if n is None else n for i, n in enumerate(found)]
+        if math.prod(found) > MOST_TURNS:
+            self.fail(f"`{name}` has {math.prod(found)} elements", dims[0][0][0], Scope(dims[0][1]))
         return tuple(found)
 
     def size_of_dimension(self, size: tree.Expression, scope: Scope) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable
@@ -16,12 +17,14 @@ from dalembert.modelica.components import Absent, Instance, InstanceArray, Varia
 from dalembert.modelica.expandable import EXPANDABLE
 from dalembert.modelica.flat import FlatEquation, FlatModel, FlatVariable, Origin, names_in
 from dalembert.modelica.library import Definition, Library, split_name
+from dalembert.modelica.overconstrained import asks
 from dalembert.modelica.parser import room_for_depth
 from dalembert.modelica.scopes import Klass, Part, Scope, World
 from dalembert.modelica.source import Source
 from dalembert.modelica.values import AT, Arr, EnumType, as_tree, is_known
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+MOST_SCALARS = 200_000
 _EXPERIMENT = ("StartTime", "StopTime", "Tolerance", "Interval")
 
 
@@ -253,6 +256,8 @@ class Flattener(Behaviour):
             causality = next((word for word in ("input", "output") if word in prefixes), "")
         if isinstance(variable.type, EnumType):
             self.flat.enumerations[variable.type.name] = variable.type
+        if len(self.flat.variables) + math.prod(variable.dims) > MOST_SCALARS:
+            variable.part.source.fail(f"with `{variable.name}` the model has more than {MOST_SCALARS} scalars", node.at)
         for name in variable.element_names():
             comment = node.comment.text if node.comment is not None else None
             self.flat.variables[name] = FlatVariable(
@@ -263,7 +268,10 @@ class Flattener(Behaviour):
             if "flow" in prefixes:
                 self.connections.flows[name] = origin
         if variability in ("discrete", "continuous") and variable.binding is not None:
-            self.bind(variable, causality, origin)
+            if asks(variable.binding.expression) and not self.all_connected:
+                self.waiting.append(lambda: self.bind(variable, causality, origin))
+            else:
+                self.bind(variable, causality, origin)
 
     def bind(self, variable: Variable, causality: str, origin: Origin) -> None:
         closure = variable.binding

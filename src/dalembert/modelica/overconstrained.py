@@ -165,10 +165,12 @@ class Graph:
         if len(call.args) != 1:
             evaluator.fail(f"`{'.'.join(call.function.names)}` needs one argument", call, scope)
         name = self.node(call.args[0], scope)
+        if self.depth is None:
+            evaluator.fail(
+                f"`{'.'.join(call.function.names)}` cannot be used here: connections may depend on it", call, scope
+            )
         if call.function.names == ("cardinality",):
             return self.count.get(name or "", 0)
-        if self.depth is None:
-            evaluator.fail(f"`{'.'.join(call.function.names)}` cannot be used here", call, scope)
         if call.function.names[-1] == "isRoot":
             return self.depth.get(name or "") == 0
         ends = [b if a == name else a for a, b in self.branches if name in (a, b)]

@@ -30,6 +30,7 @@ class World:
         self.evaluator: Evaluator
         self.tops: dict[str, Klass | None] = {}
         self.model: Instance | None = None  # the one that is flattened
+        self.made = 0  # components so far
         self.checked: dict[int, tree.ClassDef] = {}  # classes whose declarations were looked at
         self.added: dict[str, Instance] = {}  # inner components that nobody has declared
 

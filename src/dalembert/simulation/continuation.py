@@ -84,8 +84,9 @@ def write(path: Path, solution: Solution, asked: Mapping[str, Part], place: Plac
         arrays: dict[str, np.ndarray] = {}
         memory = _packed(place.memory, arrays)
         signature = store.sign(SIGNED_AS, _digest(memory, arrays))
-        writer.arrays |= arrays
-        description[PLACE] = {"version": VERSION, "memory": memory, "signature": signature}
+        if signature is not None:  # else the user has no place for a key, and the next call begins anew
+            writer.arrays |= arrays
+            description[PLACE] = {"version": VERSION, "memory": memory, "signature": signature}
     labels = {f"names/{kind}": names for kind, names in solution._names.items()}
     container.write(as_path(path), description, writer.arrays, labels)
 

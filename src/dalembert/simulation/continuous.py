@@ -20,6 +20,7 @@ from dalembert.model.evaluate import PointFunction
 from dalembert.regularize import InitialValues
 from dalembert.regularize.initial import completed_values
 from dalembert.regularize.judgement import OCCASION
+from dalembert.regularize.structure.forms import picked
 from dalembert.regularize.structure.hidden import regularized
 from dalembert.regularize.structure.system import is_regularized
 from dalembert.simulation.iteration import Point
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 EQUATIONS: Slot[Equations] = Slot("equations at events", most=1)
 
 #: iterations of Newton's method; the last correction, in units of the tolerances
-ITERATIONS, SMALL = 12, 1e-4
+ITERATIONS, SMALL, SMALL_ENOUGH = 12, 1e-4, 1e-2
 #: unknowns up to which matrices are dense
 DENSE = 80
 #: unknowns up to which more equations than unknowns are solved by least squares
@@ -58,10 +59,10 @@ class Equations:
         rows = ca.densify(rows)
         occurs = np.diff(ca.jacobian_sparsity(rows, dx).colind()) > 0
         self.moving, self.resting = np.flatnonzero(occurs), np.flatnonzero(~occurs)
-        moving, resting = self.moving.tolist(), self.resting.tolist()
-        J = ca.sparsify(ca.jacobian(rows, ca.vertcat(x[resting], y, dx[moving])))
-        along = ca.vertcat(graph.t, graph.u, graph.du, x[moving])
-        drift = ca.jtimes(rows, along, ca.vertcat(1, graph.du, graph.ddu, dx[moving]))
+        rates = picked(dx, self.moving)
+        J = ca.sparsify(ca.jacobian(rows, ca.vertcat(picked(x, self.resting), y, rates)))
+        along = ca.vertcat(graph.t, graph.u, graph.du, picked(x, self.moving))
+        drift = ca.jtimes(rows, along, ca.vertcat(1, graph.du, graph.ddu, rates))
         branch = graph.branch()
         names = graph.vectors["x"]
         branch.vectors = {"x": names, "y": y_names, "dx": names}
@@ -97,8 +98,9 @@ class Equations:
             if norm > 2 * before and before < 1.0:
                 return None
             before = norm
-        else:
-            return None
+        else:  # at a kink, or among rounding errors, it gets no nearer than that
+            if before > SMALL_ENOUGH:
+                return None
         if not self.square and not self._holds(t, values, theta):
             return None
         rates = solver(-self._drift(t, values, theta)[0].ravel())

@@ -116,6 +116,7 @@ class NoTimes:
 
     ended: str | None = None
     at_end = False
+    struck: Sequence[tuple[str, bool]] = ()
 
     def next_time(self) -> float:
         return np.inf
@@ -137,6 +138,8 @@ class Responder(Protocol):
     ended: str | None
     #: whether it is asked at the end, too
     at_end: bool
+    #: what has changed at the last response besides the events that it was told of: names, and whether they are true
+    struck: Sequence[tuple[str, bool]]
 
     def answers(self, number: int) -> bool:
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""

@@ -65,6 +65,8 @@ class Loop:
         self.model = segments.model
         self._recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
         self._open = False  # whether the buffer of the stepper may hold steps that have not been kept
+        self._unchanged = False  # whether the last response left the equations and unknowns as they were
+        self._longest: float | None = None  # of the last steps
         self._progress = (0, t0)  # accepted steps and time when progress was last looked at
 
     def run(self, initial: InitialValues, first_step: float | None, place: Place | None = None) -> Solution:
@@ -147,9 +149,12 @@ class Loop:
             if goal.broken:
                 self._breaks.popleft()
                 t, x, x_dot, since_last = self._cross(goal.stop, goal.end, goal.stop in smooth)
-            elif self._is_due(goal.stop):
-                since_last = self._strike(goal.stop)
+            else:
+                since_last, unchanged = np.inf, False
+                if self._is_due(goal.stop):
+                    since_last, unchanged = self._strike(goal.stop)
                 stepper = self.segments.current.stepper
+                first_step = self._longest if unchanged else None
                 t, x, x_dot = goal.stop, stepper.x.copy(), stepper.x_dot.copy()
             self.events.responder.must_go_on(goal.stop)
             if self.events.finished_by is not None or self._has_ended() or goal.stop == self.t1:
@@ -182,9 +187,11 @@ class Loop:
             self.events.finished_by = said
         return said is not None
 
-    def _strike(self, t: float) -> float:
-        """Carry out the events of which the time was known."""
-        return self._respond(Stop(t, self.segments.current.stepper.x.copy(), (), False), timed=True)
+    def _strike(self, t: float) -> tuple[float, bool]:
+        """Carry out the events of which the time was known. Returns the time since the last one, and whether the
+        equations are what they were: steps then may be, too."""
+        since_last = self._respond(Stop(t, self.segments.current.stepper.x.copy(), (), False), timed=True)
+        return since_last, self._unchanged
 
     def _breakpoints(self) -> list[float]:
         """Those behind the start, up to the end, in the order in which they are met."""
@@ -245,6 +252,8 @@ class Loop:
             else:
                 self._keep(t, h, c)
             self._open = False
+            if len(h):
+                self._longest = float(np.abs(h).max())
             if reason == Status.EVENT:
                 stop = self.events.handle(segment, float(t[-1]), float(h[-1]), c[-1], end)
                 self._remember(t[-1:], c[-1:, 0])
@@ -285,14 +294,17 @@ class Loop:
         discrete = before.model.graph.discrete_values
         state = HybridState(model, t, vectors, discrete, before.active, terminal=last, rates=rates)
         state, since_last = self.events.respond(stop, state)
+        for name, rising in responder.struck:
+            self.recorder.noted(t, stop.x, name, rising)
         segment = segments.switch(state)
         taken_up = before.active is not None and (segment.active is None or segment.active - before.active)
         own = segment.own_vectors(t, vectors, state.vectors, AFTER_ACTION)
         # constraints that are taken up change velocities: that is an impact
+        self._unchanged = False
         if state.found is not None:
             x, x_dot = segment.start(state.found)
         elif timed and state.vectors is vectors:  # nothing that the equations contain has changed
-            x, x_dot = stop.x, before.stepper.x_dot.copy()
+            x, x_dot, self._unchanged = stop.x, before.stepper.x_dot.copy(), True
         elif responder.impacts:
             x, x_dot = segment.consistent(t, own, "correct")
         else:
@@ -327,6 +339,7 @@ class Loop:
             "goal": [self._goal.stop, self._goal.end, self._goal.broken],
             "shown": [list(pair) for pair in self.recorder.shown.items()],
             "progress": list(self._progress),
+            "longest": self._longest,
             "recent": [list(piece) for piece in self._recent],
             "segments": self.segments.memory(),
             "events": self.events.memory(),
@@ -339,6 +352,7 @@ class Loop:
         while len(self._breaks) > memory["breaks"]:
             self._breaks.popleft()
         self._goal, self.recorder.shown = Goal(*memory["goal"]), dict(memory["shown"])
+        self._longest = memory["longest"]
         taken, reached = memory["progress"]
         self._progress = (taken, reached)
         self._recent = deque((t, x) for t, x in memory["recent"])

@@ -179,6 +179,11 @@ class Recorder:
             Occurrence(t=t, name=self.event_names[number], number=number, direction=direction, state=state)
         )
 
+    def noted(self, t: float, x: np.ndarray, name: str, rising: bool) -> None:
+        """An event that is no root of a function; x is the state before it."""
+        state = self.segment.vectors(x, self.model)
+        self.occurrences.append(Occurrence(t=t, name=name, number=-1, direction=1 if rising else -1, state=state))
+
     def finish(self) -> None:
         """Nothing more will come: let go what a result does not need."""
         self.segment = self.bar = self.monitor = None

@@ -61,6 +61,7 @@ class Switching:
         self._visits: list[tuple[float, np.ndarray, np.ndarray]] = []  # truth values and unknowns at one time
         self._next = np.inf
         self._clocks = np.zeros((0, 2))
+        self.struck: list[tuple[str, bool]] = []
         self._warned: set[str] = set()
 
     # -- the start -------------------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ class Switching:
 
         `moved`: that has changed unknowns.
         """
-        changes, t = self.changes, state.t
+        changes, t, told = self.changes, state.t, frozenset(which)
         discrete, x = state.discrete.copy(), state.vectors["x"]
         if changes.crossing:
             theta = self.model.theta(t, state.discrete)
@@ -159,10 +160,18 @@ class Switching:
             self._must_progress(t, which)
         suits = None if moved else state.discrete
         begun = Point(x, discrete, found_for=suits)
-        point = self._event(t, begun, self._due(t), state.terminal)
+        due = self._due(t)
+        point = self._event(t, begun, due, state.terminal)
         if which:
             point = self._elsewhere(t, state, begun, point)
         changed = point.discrete != state.discrete
+        self.struck = [(changes.hybrid.samples[k].name, True) for k in due]
+        for relations, places, known in (
+            (changes.timed, changes.timed_bits, ()),
+            (changes.crossing, changes.bits, told),
+        ):
+            new = [k for k in np.flatnonzero(changed[places]) if k not in known]
+            self.struck += [(relations[k].name, bool(point.discrete[places[k]])) for k in new]
         self._changed[1, changed], self._changed[0, changed] = self._changed[0, changed], t
         if point.found is None and not which and not moved:  # the unknowns are what they were
             return replace(state, discrete=point.discrete)
@@ -337,6 +346,10 @@ class WithSwitching:
     @property
     def at_end(self) -> bool:
         return self.switching.changes.hybrid.terminal is not None
+
+    @property
+    def struck(self) -> list[tuple[str, bool]]:
+        return self.switching.struck
 
     @property
     def ended(self) -> str | None:

@@ -30,6 +30,9 @@ DIAGRAMS = {
 def plot(sol: Solution, names: tuple[str, ...], ax: Axes | None, against: str) -> Axes:
     """One line for each name; see `Solution.plot`."""
     names = names or sol._names.get("p") or sol._names.get("x") or sol.names
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise ModelError("this cannot be plotted", [explain_unknown(wrong[0], (*sol.names, *sol.output_names))])
     if len(names) == 1 and names[0] in DIAGRAMS and names[0] not in sol:
         return diagram(sol, names[0], ax)
     residuals = [name for name in names if name in RESIDUALS and name not in sol]

@@ -164,8 +164,13 @@ class StateView:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all variables."""
-        return (*self._columns, *self._discrete)
+        """Names of all variables, without truth values of relations and the like, which hybrid DAEs have besides."""
+        source = self._output_source() if self._discrete else None
+        hybrid = None if source is None else source.model.hybrid
+        if hybrid is None:
+            return (*self._columns, *self._discrete)
+        own = hybrid.internal
+        return (*self._columns, *(name for i, name in enumerate(self._discrete) if i not in own))
 
     @property
     def output_names(self) -> tuple[str, ...]:

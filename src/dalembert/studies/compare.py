@@ -244,7 +244,7 @@ def _subject(
 def _tolerances(given: Any) -> list[float]:
     try:
         values = sorted({real(value) for value in given}, reverse=True)
-    except (NoNumber, TypeError):
+    except Exception:  # no numbers, or nothing that has entries
         values = []
     if not values:
         raise OptionError(f"tolerances={shown(given)} must be a sequence of numbers, e.g. [1e-4, 1e-6]")
@@ -255,7 +255,10 @@ def _methods(given: Any, model: Model) -> dict[str, MethodOptions]:
     if given is None:
         return {name: one for name in METHODS if (one := _fitting(name, model)) is not None}
     if not isinstance(given, Mapping):
-        given = [given] if isinstance(given, str | MethodOptions) else list(given)
+        try:
+            given = [given] if isinstance(given, str | MethodOptions) else list(given)
+        except Exception:
+            raise OptionError(f"methods={shown(given)} must be names and options objects") from None
         given = {method if isinstance(method, str) else repr(method): method for method in given}
     if not given:
         raise OptionError("methods= is empty: name at least one")

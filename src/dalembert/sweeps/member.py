@@ -54,7 +54,9 @@ class Job:
             own = arguments(self.model, self.options, sample)
             solution = simulate(self.model, self.t_span, **own, **self._output)
             values = self._values(solution)
-        except (DalembertError, MemoryError, OSError, ArithmeticError, ValueError, TypeError, LookupError) as error:
+        except KeyboardInterrupt:  # ours is one, too
+            raise
+        except Exception as error:  # whatever a user's function may raise
             return Outcome(
                 status=FAILED,
                 message=f"{type(error).__name__}: {error}" if isinstance(error, DalembertError) else said(error),

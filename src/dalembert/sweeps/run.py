@@ -170,7 +170,7 @@ def _job(model: Any, t_span: Any, t_eval: Any, keep: Any, summary: Any, options:
     if summary is not None and not callable(summary):
         raise OptionError(f"summary={shown(summary)} must be a function of a solution")
     if keep is not None:
-        keep = (keep,) if isinstance(keep, str) else tuple(keep)
+        keep = _names(keep)
         if summary is not None:
             raise OptionError("sweep takes keep= or summary=, not both")
         variables = [name for kind in model.graph.vectors for name in model.names(kind)]
@@ -182,6 +182,16 @@ def _job(model: Any, t_span: Any, t_eval: Any, keep: Any, summary: Any, options:
         model=model, t_span=(t0, t1), options=dict(options), keep=keep, times=output_times(t_eval, t0, t1),
         summary=summary, whole=whole_runs,
     )  # fmt: skip
+
+
+def _names(keep: Any) -> tuple[str, ...]:
+    try:
+        names = (keep,) if isinstance(keep, str) else tuple(keep)
+    except Exception:  # no sequence, or one that fails
+        names = (None,)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise OptionError(f"keep={shown(keep)} must be names of variables or outputs")
+    return names
 
 
 def _count(name: str, value: Any, least: int = 0) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dalembert.checks import NoNumber, reals, shown, whole
+from dalembert.checks import NoNumber, reals, said, shown, whole
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.model.namespace import explain_unknown
@@ -87,7 +87,7 @@ class MonteCarlo:
         if callable(self.of):
             if self.design != "random":
                 raise OptionError(f"MonteCarlo: design={self.design!r} needs distributions by name, not a function")
-            return _columns([self.of(generator(seed, i)) for i in range(count)])
+            return _columns([self._drawn(seed, i) for i in range(count)])
         if not isinstance(self.of, Mapping) or not self.of:
             raise OptionError(f"MonteCarlo needs distributions by name, or a function, not {shown(self.of)}")
         points = self._points(count, seed)
@@ -95,6 +95,12 @@ class MonteCarlo:
             name: _quantile(name, distribution, column)
             for (name, distribution), column in zip(self.of.items(), points.T, strict=True)
         }
+
+    def _drawn(self, seed: int, member: int) -> Mapping[str, Any]:
+        try:
+            return self.of(generator(seed, member))
+        except Exception as error:
+            raise OptionError(f"MonteCarlo: the function for member {member} raised {said(error)}") from error
 
     def _points(self, count: int, seed: int) -> np.ndarray:
         """In the unit cube."""
@@ -115,11 +121,11 @@ def generator(seed: int, member: int) -> np.random.Generator:
 
 
 def _quantile(name: str, distribution: Any, u: np.ndarray) -> np.ndarray:
-    if hasattr(distribution, "ppf"):
-        return np.asarray(distribution.ppf(u), float)
     try:
+        if hasattr(distribution, "ppf"):
+            return np.asarray(distribution.ppf(u), float)
         low, high = reals(distribution)
-    except (NoNumber, ValueError, TypeError):
+    except Exception:  # of whatever it is
         raise OptionError(
             f"MonteCarlo: '{name}' is {shown(distribution)}; give (low, high) or a distribution of scipy.stats"
         ) from None
@@ -130,13 +136,17 @@ def _quantile(name: str, distribution: Any, u: np.ndarray) -> np.ndarray:
 
 def as_samples(given: Any, seed: int) -> dict[str, np.ndarray]:
     """Finite values by name, of all the same number of rows."""
-    if isinstance(given, Sampler):
+    try:
+        draws, table = isinstance(given, Sampler), hasattr(given, "columns") and hasattr(given, "to_numpy")
+    except Exception:  # an object that does not even say what it has
+        draws = table = False
+    if draws:
         given = given.draw(seed)
-    elif hasattr(given, "columns") and hasattr(given, "to_numpy"):  # a table of pandas
+    elif table:  # of pandas
         given = {name: given[name].to_numpy() for name in given.columns}
     elif isinstance(given, Sequence) and not isinstance(given, str) and all(isinstance(row, Mapping) for row in given):
         given = _columns(given)
-    if not isinstance(given, Mapping) or not given:
+    if not isinstance(given, Mapping) or not len(given):
         raise OptionError(
             f"samples={shown(given)}: give a mapping of names to arrays, a list of mappings, a table, Grid(...) or "
             "MonteCarlo(...)"

@@ -96,6 +96,8 @@ class Animation:
         kind = path.suffix.lower()
         if kind not in KINDS:
             raise OptionError(f"path={shown(str(path))}: the name must end with {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+        if "\0" in str(path):
+            raise OptionError(f"path={shown(str(path))}: names of files cannot contain the character NUL")
         if kind == ".html":
             if options:
                 raise OptionError(f"{', '.join(options)}: a page has no such option; films and pictures have them")
@@ -199,5 +201,7 @@ def _positive(name: str, value: Any) -> float:
 def _write(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # of names that the system does not take
+        if isinstance(error, ValueError):
+            raise FileError(f"{shown(str(path))}: cannot be written: {error}") from error
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +34,14 @@ def plots_of(view: StateView, wanted: Any, model: Any) -> list[Plot]:
         return _usual(view, model)
     if isinstance(wanted, str):
         wanted = [wanted]
-    if not isinstance(wanted, Sequence):
+    if not isinstance(wanted, list | tuple):
         raise OptionError(f"plots={shown(wanted)} must be a list of names, or of lists of names")
     found = []
     for names in wanted:
+        if not isinstance(names, str | list | tuple) or not len(names):
+            raise OptionError(f"plots={shown(wanted)} must be a list of names, or of lists of names")
         names = [names] if isinstance(names, str) else list(names)
-        unknown = [name for name in names if name not in view]
+        unknown = [name for name in names if not isinstance(name, str) or name not in view]
         if unknown:
             known = (*view.names, *view.output_names)
             raise ModelError(f"plots=: {explain_unknown(unknown[0], known)}")

@@ -63,13 +63,15 @@ def _options(given: dict[str, Any]) -> FilmOptions:
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name == "dark":
+            if not isinstance(value, bool | np.bool_):
+                raise OptionError(f"dark={shown(value)} must be True or False")
             found[name] = bool(value)
         elif name == "view":
             try:
-                found[name] = tuple(real(x) for x in value)
-            except (NoNumber, TypeError):
+                found[name] = tuple(real(x) for x in value) if isinstance(value, list | tuple) else ()
+            except NoNumber:
                 found[name] = ()
-            if len(found[name]) != 2:
+            if len(found[name]) != 2 or not np.isfinite(found[name]).all():
                 raise OptionError(f"view={shown(value)} must be azimuth and elevation in degrees")
         elif value is not None:
             try:

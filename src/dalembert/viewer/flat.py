@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.viewer.geometry import turned
-from dalembert.viewer.scene import Scene
+from dalembert.viewer.now import Now, bar, circle, darker, zigzag
 
 if TYPE_CHECKING:
     from dalembert.viewer.animation import Animation
@@ -134,7 +134,7 @@ class Stage:
 
     def draw(self, moment: float) -> np.ndarray:
         """The image at a place among the frames; (height, width, 3) of bytes."""
-        now = _Now(self.scene, moment)
+        now = Now(self.scene, moment)
         if self.scene.follow:
             centre = np.array([now.value(c) for c in self.scene.centre])
             self._look_at(self._project(centre[None])[0])
@@ -155,7 +155,7 @@ class Stage:
         """Half the width of a bar in units of length."""
         return 0.009 * self.scene.size
 
-    def _faces(self, now: _Now) -> tuple[list, list, list, list, list]:
+    def _faces(self, now: Now) -> tuple[list, list, list, list, list]:
         """Polygons, their edges' and own colours, depths, and widths of edges."""
         from matplotlib.colors import to_rgba
 
@@ -193,9 +193,9 @@ class Stage:
                 a, b = (self._project(now.place(item[end])[None])[0] for end in "ab")
                 half = item["width"] / 2 if item["width"] else self._thin
                 if kind == "link":
-                    add(_bar(a, b, half), color, edge=_darker(color), depth=1.0 if planar else None)
+                    add(bar(a, b, half), color, edge=darker(color), depth=1.0 if planar else None)
                 else:
-                    wire = _zigzag(a, b, item["coils"], item["width"] or 4 * self._thin)
+                    wire = zigzag(a, b, item["coils"], item["width"] or 4 * self._thin)
                     add(wire, none, edge=item["color"] or self.theme["soft"], depth=0.9 if planar else None, width=1.6)
             elif kind == "path":
                 points = self._project(np.array([now.place(place) for place in item["through"]]))
@@ -205,7 +205,7 @@ class Stage:
                 add(
                     points,
                     fill,
-                    edge=_darker(color) if item["filled"] else color,
+                    edge=darker(color) if item["filled"] else color,
                     depth=0.2 if planar else None,
                     width=wide,
                 )
@@ -213,8 +213,8 @@ class Stage:
                 at = self._project(now.place(item["at"])[None])[0]
                 radius = item.get("radius") or 0.75 * self._thin
                 fill = color if item.get("radius") else self.theme["back"]
-                edge = _darker(color) if item.get("radius") else self.theme["ink"]
-                add(_circle(at, radius), fill, edge=edge, depth=2.0 if planar else at[2] + radius)
+                edge = darker(color) if item.get("radius") else self.theme["ink"]
+                add(circle(at, radius), fill, edge=edge, depth=2.0 if planar else at[2] + radius)
             elif kind == "arrow" and item["of"] not in scene.quiet:
                 self._arrow(add, now, item, color)
         for body, pose, color in zip(scene.bodies, now.poses, self.body_colors, strict=True):
@@ -222,7 +222,7 @@ class Stage:
                 self._shape(add, shape, pose, to_rgba(shape["color"] or color), 0.0)
         return faces, edges, colors, depths, widths
 
-    def _arrow(self, add: Any, now: _Now, item: dict[str, Any], color: str) -> None:
+    def _arrow(self, add: Any, now: Now, item: dict[str, Any], color: str) -> None:
         at = now.place(item["at"])
         tip = at + np.array([now.value(c) for c in item["vector"]["c"]]) * self.scene.scales[item["of"]]
         a, b = self._project(at[None])[0], self._project(tip[None])[0]
@@ -258,7 +258,7 @@ class Stage:
                 points = pose[:2] + points @ np.array([[c, s], [-s, c]])
             return self._project(points)
 
-        edge = _darker(color)
+        edge = darker(color)
         if "polygon" in shape:
             points = placed(shape["polygon"])
             add(np.concatenate([points, points[:1]]), color, edge=edge, depth=depth)
@@ -277,7 +277,7 @@ class Stage:
         else:
             radius, at = shape.get("circle") or shape.get("ring"), placed(shape["at"])[0]
             fill = color if "circle" in shape else (0, 0, 0, 0)
-            add(_circle(at, radius), fill, edge=edge, depth=depth, width=0.8 if "circle" in shape else 2.5)
+            add(circle(at, radius), fill, edge=edge, depth=depth, width=0.8 if "circle" in shape else 2.5)
             if pose is not None and "circle" in shape:  # a radius shows that it turns
                 end = at + 0.86 * radius * np.array([np.cos(pose[2]), np.sin(pose[2]), 0.0])
                 add(np.array([at, end]), (0, 0, 0, 0), edge=edge, depth=depth + 0.01, width=1.2)
@@ -294,7 +294,7 @@ class Stage:
             centre = self._project(placed(np.zeros((1, 3))))[0]
             if shape.get("hollow"):
                 color = (*color[:3], 0.18)
-                add(_circle(centre, scale[0]), color, edge=(*color[:3], 0.6), depth=-1e280)
+                add(circle(centre, scale[0]), color, edge=(*color[:3], 0.6), depth=-1e280)
                 return
             self._ball(add, centre, float(scale[0]), color)
             return
@@ -314,76 +314,5 @@ class Stage:
         base = np.array(color[:3])
         for share, bright in ((1.0, 0.62), (0.82, 0.8), (0.55, 0.95), (0.25, 1.15)):
             tone = np.clip(base * bright + (0.1 if bright > 1 else 0.0), 0, 1)
-            disc = _circle(centre + glint * (1 - share), radius * share)
+            disc = circle(centre + glint * (1 - share), radius * share)
             add(disc, (*tone.tolist(), color[3]), depth=centre[2] + radius * (1 - share) * 1e-3)
-
-
-class _Now:
-    """Numbers of a scene at one moment."""
-
-    def __init__(self, scene: Scene, moment: float):
-        self.scene = scene
-        self.k = min(int(moment), len(scene.channels[0].values) - 1)
-        self.next = min(self.k + 1, len(scene.channels[0].values) - 1)
-        self.weight = moment - self.k
-        self.poses = [np.array([self.value(c) for c in body["c"]]) for body in scene.bodies]
-        for pose in self.poses:
-            if len(pose) == 7:
-                pose[3:] /= np.linalg.norm(pose[3:])
-
-    def t(self, times: np.ndarray) -> float:
-        return float(times[self.k] * (1 - self.weight) + times[self.next] * self.weight)
-
-    def value(self, c: int) -> float:
-        values = self.scene.channels[c].values
-        return values[self.k] * (1 - self.weight) + values[self.next] * self.weight
-
-    def place(self, place: dict[str, Any]) -> np.ndarray:
-        if "x" in place:
-            return np.array(place["x"], float)
-        if "c" in place:
-            return np.array([self.value(c) for c in place["c"]])
-        at = np.array(place["at"], float)
-        if place["b"] < 0:
-            return at
-        pose = self.poses[place["b"]]
-        if len(pose) == 7:
-            return pose[:3] + turned(pose[3:], at)
-        c, s = np.cos(pose[2]), np.sin(pose[2])
-        return pose[:2] + np.array([c * at[0] - s * at[1], s * at[0] + c * at[1]])
-
-    def way(self, place: dict[str, Any]) -> np.ndarray:
-        """Where a place has been so far."""
-        whole = self.scene.values(place, len(self.scene.channels[0].values))[: self.k + 1]
-        return np.concatenate([whole, self.place(place)[None]])
-
-
-def _darker(color: Any) -> Any:
-    from matplotlib.colors import to_rgba
-
-    r, g, b, a = to_rgba(color)
-    return (0.62 * r, 0.62 * g, 0.62 * b, a)
-
-
-def _bar(a: np.ndarray, b: np.ndarray, half: float) -> np.ndarray:
-    """A bar with round ends."""
-    angle = np.arctan2(b[1] - a[1], b[0] - a[0])
-    turn = np.linspace(np.pi / 2, 3 * np.pi / 2, 9) + angle
-    first = a + half * np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
-    second = b - half * np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
-    return np.concatenate([first, second, first[:1]])
-
-
-def _circle(at: np.ndarray, radius: float) -> np.ndarray:
-    turn = np.linspace(0, 2 * np.pi, 33)
-    return at + radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
-
-
-def _zigzag(a: np.ndarray, b: np.ndarray, coils: int, width: float) -> np.ndarray:
-    along = b - a
-    length = np.hypot(*along[:2]) or 1.0
-    n = np.array([-along[1], along[0], 0.0]) / length * width / 2
-    steps = np.linspace(0.1, 0.9, 2 * coils + 2)
-    aside = np.where(np.arange(2 * coils + 2) % 2, 1.0, -1.0)
-    aside[[0, -1]] = 0.0
-    return np.concatenate([[a], a + steps[:, None] * along + aside[:, None] * n, [b]])

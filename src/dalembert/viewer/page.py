@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from dalembert.viewer.animation import Animation
 
 #: the player's files in the order in which they stand in a page
-SCRIPTS = ("data.js", "theme.js", "planar.js", "linear.js", "spatial.js", "plots.js", "player.js", "start.js")
+SCRIPTS = (
+    "data.js", "theme.js", "planar.js", "linear.js", "webgl.js", "spatial.js", "plots.js", "player.js", "start.js",
+)  # fmt: skip
 
 
 @cache

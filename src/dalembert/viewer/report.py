@@ -32,6 +32,8 @@ def report(sol: Solution, path: str | PathLike | None = None, *, title: Any = No
     """See `Solution.report`."""
     if title is not None and not isinstance(title, str):
         raise OptionError(f"title={shown(title)} must be text")
+    if not isinstance(animation, bool | np.bool_):
+        raise OptionError(f"animation={shown(animation)} must be True or False")
     found = Report(sol, title or _title(sol.model.name if sol.model is not None else "result"), bool(animation))
     if path is not None:
         found.save(path)

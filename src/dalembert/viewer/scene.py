@@ -16,9 +16,10 @@ from dalembert.draw import parts as of_drawings
 from dalembert.draw.sketch import Layout, OnBody
 from dalembert.errors import ModelError
 from dalembert.multibody.boundaries import Plane
-from dalembert.multibody.shapes import Line, Sphere
+from dalembert.multibody.shapes import Line
 from dalembert.viewer.encode import Channel
 from dalembert.viewer.geometry import Surface, helix, outline, quaternion, steady, surface, turned
+from dalembert.viewer.measures import css_color, extent, held_values, is_ball, listed, rounded, short
 
 #: parts of the size of a scene: how fine positions must be, and how long the longest arrow of a kind is
 FINE, ARROW = 1 / 8000, 0.22
@@ -74,16 +75,16 @@ def build(layout: Layout, entries: list[np.ndarray], count: int) -> Scene:
 class _Builder:
     def __init__(self, layout: Layout, entries: list[np.ndarray], count: int):
         self.layout, self.count = layout, count
-        self.entries = [_held(entry) for entry in entries]
+        self.entries = [held_values(entry) for entry in entries]
         planar = layout.planar
         if planar is None:
             planar = not any(self._is_spatial(part) for part in layout.parts)
         self.scene = Scene(planar, layout.up, quiet=layout.quiet)
         self._known: dict[Any, int] = {}
-        refs = [ref for part in layout.parts for name in part.places for ref in _listed(getattr(part, name))]
+        refs = [ref for part in layout.parts for name in part.places for ref in listed(getattr(part, name))]
         held = {ref.body for ref in refs if isinstance(ref, OnBody) and any(ref.at)}
         for number, body in enumerate(layout.bodies):
-            self._body(body, turns=number in held or not _is_ball(body))
+            self._body(body, turns=number in held or not is_ball(body))
         self._measure()
         for part in layout.parts:
             self._part(part)
@@ -91,7 +92,7 @@ class _Builder:
     def _is_spatial(self, part: of_drawings.Part) -> bool:
         if isinstance(part, of_drawings.Body) and part.rotation is not None:
             return True
-        refs = [ref for name in part.places for ref in _listed(getattr(part, name))]
+        refs = [ref for name in part.places for ref in listed(getattr(part, name))]
         return any(isinstance(ref, int) and self.entries[ref].shape[1:] == (3,) for ref in refs)
 
     # -- channels --------------------------------------------------------------------------------------------------
@@ -113,14 +114,21 @@ class _Builder:
             values = np.column_stack([values, np.zeros(len(values))])
         return values[:, :width]
 
+    def _number(self, ref: int) -> np.ndarray:
+        """Values of an entry that is one number."""
+        values = self.entries[ref]
+        if values.size != self.count:
+            raise ModelError(f"an angle or column of the drawing has the shape {values.shape[1:]}; it must be a number")
+        return values.reshape(self.count)
+
     def _place(self, ref: Any) -> dict[str, Any]:
         if isinstance(ref, OnBody):
-            return {"b": ref.body, "at": [_short(x) for x in ref.at[: self.scene.width]]}
+            return {"b": ref.body, "at": [short(x) for x in ref.at[: self.scene.width]]}
         return self._placed(self._point(ref))
 
     def _placed(self, values: np.ndarray) -> dict[str, Any]:
         if (values == values[0]).all():
-            return {"x": [_short(x) for x in values[0]]}
+            return {"x": [short(x) for x in values[0]]}
         return {"c": [self._channel(column, self.scene.size * FINE) for column in values.T]}
 
     # -- bodies ----------------------------------------------------------------------------------------------------
@@ -130,7 +138,7 @@ class _Builder:
         scene = self.scene
         at = self._point(body.at) if not isinstance(body.at, OnBody) else scene.values(self._place(body.at), self.count)
         if scene.planar:
-            angle = np.zeros(self.count) if body.angle is None else self.entries[body.angle].reshape(self.count)
+            angle = np.zeros(self.count) if body.angle is None else self._number(body.angle)
             columns = [*at.T, angle]
         else:
             rotation = self._rotation(body) if turns else np.tile([1.0, 0.0, 0.0, 0.0], (self.count, 1))
@@ -141,7 +149,7 @@ class _Builder:
 
     def _rotation(self, body: of_drawings.Body) -> np.ndarray:
         if body.rotation is None:
-            angle = np.zeros(self.count) if body.angle is None else self.entries[body.angle].reshape(self.count)
+            angle = np.zeros(self.count) if body.angle is None else self._number(body.angle)
             zero = 0 * angle
             return steady(np.stack([np.cos(angle / 2), zero, zero, np.sin(angle / 2)], -1))
         values = self.entries[body.rotation]
@@ -159,19 +167,19 @@ class _Builder:
         if self.scene.planar:
             drawn = outline(shape)
             return None if drawn is None else found | drawn
-        place = {"at": _rounded(shape.position), "q": _rounded(quaternion(shape.rotation))}
+        place = {"at": rounded(shape.position), "q": rounded(quaternion(shape.rotation))}
         if isinstance(shape, Line):
-            return found | {"line": [_rounded(shape.position + shape.rotation @ point) for point in shape.points]}
+            return found | {"line": [rounded(shape.position + shape.rotation @ point) for point in shape.points]}
         if isinstance(shape, Plane):
             normal = shape.rotation @ shape.outward(False)
-            return found | {"half": _rounded(normal), "at": _rounded(shape.position)}
+            return found | {"half": rounded(normal), "at": rounded(shape.position)}
         solid = surface(shape)
         if solid is None:
             return None
         name, factors, triangles = solid
         self.scene.surfaces.setdefault(name, triangles)
         hollow = {"hollow": 1} if type(shape).__name__ == "HollowSphere" else {}
-        return found | place | {"mesh": name, "scale": _rounded(factors)} | hollow
+        return found | place | {"mesh": name, "scale": rounded(factors)} | hollow
 
     # -- size ------------------------------------------------------------------------------------------------------
 
@@ -206,7 +214,7 @@ class _Builder:
         moving: list[np.ndarray] = []
         fixed: list[tuple[np.ndarray, np.ndarray]] = []
         for number, body in enumerate(scene.bodies):
-            boxes = [box for shape in body["shapes"] if (box := _extent(shape, width, scene.surfaces)) is not None]
+            boxes = [box for shape in body["shapes"] if (box := extent(shape, width, scene.surfaces)) is not None]
             low, high = (
                 np.min([b[0] for b in boxes] or [[0.0] * width], axis=0),
                 np.max([b[1] for b in boxes] or [[0.0] * width], axis=0),
@@ -216,18 +224,18 @@ class _Builder:
         for part in self.layout.parts:
             if isinstance(part, of_drawings.Body | of_drawings.Arrow):
                 continue
-            for ref in (ref for name in part.places for ref in _listed(getattr(part, name))):
+            for ref in (ref for name in part.places for ref in listed(getattr(part, name))):
                 values = scene.values(self._at_first(ref), count) if isinstance(ref, OnBody) else self._point(ref)
                 radius = float(getattr(part, "radius", None) or 0.0)
                 moving += [values - radius, values + radius] if radius else [values]
             if isinstance(part, of_drawings.Columns):
-                values = np.stack([self.entries[k].reshape(count) for k in part.values], -1)
+                values = np.stack([self._number(k) for k in part.values], -1)
                 high = float(np.abs(values).max()) or 1.0
                 corners = [(-0.1 * high, min(0.0, values.min())), (1.8 * high, high)]
                 moving += [np.tile(corner, (count, 1)) for corner in corners]
             if isinstance(part, of_drawings.Fixed):
                 shapes = [found for one in part.shape if (found := self._shape(one)) is not None]
-                fixed += [box for one in shapes if (box := _extent(one, width, scene.surfaces)) is not None]
+                fixed += [box for one in shapes if (box := extent(one, width, scene.surfaces)) is not None]
         if moving:
             points = np.stack(moving)
             middle = (points.min(axis=(0, 1)) + points.max(axis=(0, 1))) / 2
@@ -285,73 +293,16 @@ class _Builder:
 
     def _columns(self, part: of_drawings.Columns) -> None:
         """Columns from zero to each value, in a picture about as high as wide."""
-        values = [self.entries[k].reshape(self.count) for k in part.values]
+        values = [self._number(k) for k in part.values]
         high = float(np.abs(values).max()) or 1.0
         step = 1.7 * high / max(len(values) - 1, 1) if len(values) > 1 else high
         for k, (value, label) in enumerate(zip(values, part.labels, strict=True)):
             x = k * step
             top = self._placed(np.stack([np.full(self.count, x), value], -1))
-            foot = {"x": [_short(x), 0.0]}
+            foot = {"x": [short(x), 0.0]}
             width = min(0.5 * step, 0.2 * high)
             self.scene.items.append({"kind": "link", "a": foot, "b": top, "width": width, "color": None, "flat": 1})
             self.scene.items.append({"kind": "label", "at": foot, "text": str(label), "below": 1})
         ends = {"x": [-0.1 * high, 0.0]}, {"x": [(len(values) - 1) * step + 0.1 * high, 0.0]}
         line = {"kind": "path", "through": list(ends), "closed": False, "filled": False, "width": None, "color": None}
         self.scene.items.append(line | {"thin": 1})
-
-
-def _is_ball(body: of_drawings.Body) -> bool:
-    return bool(body.shape) and all(type(one) is Sphere and not one.position.any() for one in body.shape)
-
-
-def css_color(color: Any) -> str | None:
-    """A colour as pages understand it; None: as the theme has it."""
-    if color is None:
-        return None
-    from matplotlib.colors import to_hex
-
-    try:
-        return to_hex(color, keep_alpha=not isinstance(color, str) and len(color) == 4)
-    except ValueError:
-        raise ModelError(f"'{color}' is no colour that is known; take a name such as 'tab:blue' or '#1f77b4'") from None
-
-
-def _listed(ref: Any) -> tuple:
-    return ref if isinstance(ref, tuple) else (ref,)
-
-
-def _held(values: np.ndarray) -> np.ndarray:
-    """Values that are no numbers become the last ones that were, or the first that will be; zero if there are none."""
-    values = np.array(values, float, order="C")
-    for column in values.reshape(len(values), -1).T:
-        good = np.flatnonzero(np.isfinite(column))
-        if len(good) == len(column):
-            continue
-        if not len(good):
-            column[:] = 0.0
-            continue
-        last = np.searchsorted(good, np.arange(len(column)), "right") - 1
-        column[:] = column[good[np.maximum(last, 0)]]
-    return values
-
-
-def _extent(shape: dict[str, Any], width: int, surfaces: dict[str, Surface]) -> tuple[np.ndarray, np.ndarray] | None:
-    """The box around a drawn shape in the frame of its body; None for planes, which have no end."""
-    if "half" in shape:
-        return None
-    points = shape.get("polygon") or shape.get("line")
-    if "mesh" in shape:
-        vertices = surfaces[shape["mesh"]].vertices * shape["scale"]
-        points = turned(np.array(shape["q"]), vertices) + shape["at"]
-    if points is not None:
-        return np.min(points, axis=0)[:width], np.max(points, axis=0)[:width]
-    at, radius = np.array(shape["at"]), shape.get("circle") or shape.get("ring")
-    return at - radius, at + radius
-
-
-def _rounded(values: np.ndarray) -> list[float]:
-    return [_short(x) for x in values]
-
-
-def _short(x: float) -> float:
-    return float(f"{x:.7g}")

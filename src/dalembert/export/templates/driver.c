@@ -237,7 +237,7 @@ static int rates(double t, const double *z, double E[NM1][NM1], int *pivot, doub
 
 /* The linearization at a point: derivatives, the constraints' decomposition, and the selected equations. `units` are those
    of the unknowns, `scale` those of the constraints. */
-static double units[NZ], scale[NQ1], triangle[NQ1 * NZ], basis[NZ * NZ], selector[NZ][NM1], jacobian[NZ][NZ];
+static double units[NZ], tolerance[NZ], scale[NQ1], triangle[NQ1 * NZ], basis[NZ * NZ], selector[NZ][NM1], jacobian[NZ][NZ];
 static int order[NQ1], rank;
 
 /* K (NM x NZ) becomes the derivative of w by the unknowns, H that of the constraints. */
@@ -259,7 +259,9 @@ static int linearize(double t, const double *z, const double *unit, int expected
 {
     static double K[NM1][NZ], H[NQ1][NZ], w[NM1], select[NM1 * NM1], tangent[NZ * NM1];
     static int of_tangent[NZ];
-    memcpy(units, unit, sizeof units);
+    memcpy(tolerance, unit, sizeof tolerance);
+    for (int j = 0; j < NZ; j++) units[j] = 1e4 * unit[j]; /* large for those that follow from the others */
+    for (int j = 0; j < NM; j++) units[MOVING[j]] = unit[MOVING[j]];
     if (!derivatives(t, z, w, K, H)) return 0;
     for (int i = 0; i < NQ; i++) {
         double length = 0.0;
@@ -311,11 +313,10 @@ static void times_mass(const double *z, double *product)
 }
 
 /* The change of least length, measured by units, that makes triangle basis^T change = -r; rows as in `which`. */
-static double least_change(int count, const double *l, const double *b, const int *which, const double *r,
+static void least_change(int count, const double *l, const double *b, const int *which, const double *r,
                            const double *row_scale, const double *unit, double *change)
 {
     static double u[NA1];
-    double size = 0.0;
     for (int i = 0; i < count; i++) {
         u[i] = row_scale[which[i]] * r[which[i]];
         for (int j = 0; j < i; j++) u[i] -= l[i * NZ + j] * u[j];
@@ -325,9 +326,7 @@ static double least_change(int count, const double *l, const double *b, const in
         double sum = 0.0;
         for (int j = 0; j < count; j++) sum += b[i * NZ + j] * u[j];
         change[i] = -unit[i] * sum;
-        size += sum * sum;
     }
-    return sqrt(size / NZ);
 }
 
 /* Moves z to the point on the constraints that is nearest to it. */
@@ -338,8 +337,13 @@ static int correct(double t, double *z, double rtol)
     for (int count = 0; count < 8 && rank > 0; count++) {
         constraints(t, z, h);
         if (!finite_all(NQ, h)) return 0;
-        const double size = least_change(rank, triangle, basis, order, h, scale, units, change);
-        for (int i = 0; i < NZ; i++) z[i] += change[i];
+        double size = 0.0;
+        least_change(rank, triangle, basis, order, h, scale, units, change);
+        for (int i = 0; i < NZ; i++) {
+            z[i] += change[i];
+            size += change[i] / tolerance[i] * (change[i] / tolerance[i]) / NZ;
+        }
+        size = sqrt(size);
         if (size <= fmax(1e-6, 10.0 * DBL_EPSILON / rtol) || (size < 0.01 && size > 0.5 * before)) return 1;
         if (!isfinite(size) || (count > 2 && size > before)) break;
         before = size;
@@ -348,12 +352,27 @@ static int correct(double t, double *z, double rtol)
     return 1;
 }
 
+/* The size of constraints, and at the start of its conditions, in units of rows. */
+static double size_of_conditions(double t, const double *z, int at_start, const double *rows)
+{
+    static double r[NA1], E[NM1][NM1], w[NM1], by_z[NC1][NZ], by_w[NC1][NM1];
+    static int pivot[NM1];
+    double size = 0.0;
+    constraints(t, z, r);
+    if (at_start) {
+        if (!rates(t, z, E, pivot, w)) return INFINITY;
+        start_conditions(t, z, w, r + NQ, by_z, by_w);
+    }
+    for (int i = 0; i < (at_start ? NQ + NC : NQ); i++) size += rows[i] * r[i] * (rows[i] * r[i]);
+    return isfinite(size) ? sqrt(size) : INFINITY;
+}
+
 /* The nearest unknowns that satisfy all constraints, at the start its conditions, too; 0 if there are none. Unknowns
    with a large factor move first, those with factor 0 not at all. */
 static int nearest(double t, double *z, const double *factor, int at_start)
 {
     static double K[NM1][NZ], H[NQ1][NZ], w[NM1], r[NA1], by_z[NC1][NZ], by_w[NC1][NM1], A[NA1 * NZ], rows[NA1];
-    static double b[NZ * NZ], unit[NZ], change[NZ], point[NZ];
+    static double b[NZ * NZ], unit[NZ], change[NZ], point[NZ], trial[NZ];
     static int which[NA1];
     const int count = at_start ? NQ + NC : NQ;
     memcpy(point, z, sizeof point);
@@ -378,15 +397,22 @@ static int nearest(double t, double *z, const double *factor, int at_start)
         const int known = factored(count, NZ, A, b, which);
         least_change(known, A, b, which, r, rows, unit, change);
         int settled = 1;
-        for (int j = 0; j < NZ; j++) {
-            point[j] += change[j];
+        for (int j = 0; j < NZ; j++)
             if (!(fabs(change[j]) <= 1e-12 * (1.0 + fabs(point[j])))) settled = 0;
+        if (settled) {
+            for (int i = 0; i < count; i++)
+                if (fabs(rows[i] * r[i]) > 1e-7) return 0;
+            for (int j = 0; j < NZ; j++) z[j] = point[j] + change[j];
+            return 1;
         }
-        if (!settled) continue;
-        for (int i = 0; i < count; i++)
-            if (fabs(rows[i] * r[i]) > 1e-7) return 0;
-        memcpy(z, point, sizeof point);
-        return 1;
+        double part = 1.0, size = 0.0; /* less of a change that makes things worse */
+        for (int i = 0; i < count; i++) size += rows[i] * r[i] * (rows[i] * r[i]);
+        size = sqrt(size);
+        for (; part > 1e-3; part *= 0.5) {
+            for (int j = 0; j < NZ; j++) trial[j] = point[j] + part * change[j];
+            if (size_of_conditions(t, trial, at_start, rows) <= (1.0 - 0.1 * part) * size) break;
+        }
+        for (int j = 0; j < NZ; j++) point[j] += (part > 1e-3 ? part : 1.0) * change[j];
     }
     return 0;
 }
@@ -678,16 +704,22 @@ static int unknowns(double t, double *z, const int *held, int start)
 static int settled(double t, double *z, const int *held, int start)
 {
     enum { MOST = 200 };
-    static double first[ND], seen[MOST][ND], new[ND];
+    static double first[ND], z_first[NZ], seen[MOST][ND], new[ND];
     memcpy(first, d, sizeof d);
-    for (int single = 0; single < 2; single++) { /* if it goes round in circles, one truth value at a time */
+    memcpy(z_first, z, sizeof z_first);
+    for (int single = 0; single < 2; single++) { /* if it goes round in circles, or nowhere, one truth value at a time */
         memcpy(d, first, sizeof d);
+        memcpy(z, z_first, sizeof z_first);
         for (int count = 0; count < MOST; count++) {
             int circle = 0, wrong = 0;
             for (int i = 0; i < count && !circle; i++) circle = memcmp(seen[i], d, sizeof d) == 0;
             if (circle) break;
             memcpy(seen[count], d, sizeof d);
-            if (!unknowns(t, z, held, start) || !truth(t, z, start, new)) return 0;
+            if (!unknowns(t, z, held, start)) {
+                if (single || count == 0) return 0;
+                break;
+            }
+            if (!truth(t, z, start, new)) return 0;
             for (int i = 0; i < NX; i++)
                 if (new[BITS[i]] != d[BITS[i]] && wrong++ > 0 && single) new[BITS[i]] = d[BITS[i]];
             memcpy(d, new, sizeof d);
@@ -830,7 +862,7 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
     const int expected = rank;
     for (int j = 0; j < NZ; j++) size += z[j] / unit[j] * (z[j] / unit[j]) / NZ;
     for (int j = 0; j < NM; j++) speed += w[j] / unit[MOVING[j]] * (w[j] / unit[MOVING[j]]) / NM;
-    double h = size > 0.0 && speed > 0.0 ? 1e-2 * sqrt(size / speed) : 1e-6 * (t_end - t);
+    double h = speed > 0.0 ? 1e-2 * sqrt(fmax(size, 1.0) / speed) : 1e-6 * (t_end - t);
     h = fmin(h, 1e-3 * (t_end - t));
     reason = "the error estimate is too large";
     /* @@if events */
@@ -838,6 +870,9 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
     if (!measure(t, z, unit, 1)) return 0;
     /* @@end */
     while (t < t_end) {
+        /* @@if events */
+        h = fmin(h, (STOP_TIME - START_TIME) / 200.0); /* relations are looked at eight times in a step */
+        /* @@end */
         const int last = t + 1.0001 * h >= t_end;
         double theta = 0.0, error = 0.0;
         int iterations = 0;
@@ -883,7 +918,8 @@ static int integrate(double *now, double *z, double t_end, double rtol, double a
         for (int j = 0; j < NZ; j++) Z[2][j] = z_new[j] - z[j];
         /* @@if events */
         const double place = first_crossing(t, z, h, Z);
-        if (place > 1e-4 && place < 1.0 - 1e-9 && tries < 8) {
+        const double farther = 1e-10 * fmax(fabs(t), fabs(t_end));
+        if (place > 1e-4 && place < 1.0 - 1e-9 && tries < 8 && place * h > farther) {
             h *= place; /* the same step again, up to the event */
             tries++;
             rejected = 1;

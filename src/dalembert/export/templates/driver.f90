@@ -256,11 +256,11 @@ contains
     end do
   end function
 
-  subroutine least_change(known, q, n, a, basis, order, r, row_scale, unit, change, size_of_it)
+  subroutine least_change(known, q, n, a, basis, order, r, row_scale, unit, change)
     ! The change of least length, measured by units, that makes triangle basis^T change = -r.
     integer, intent(in) :: known, q, n, order(q)
     real(dp), intent(in) :: a(q, n), basis(n, n), r(q), row_scale(q), unit(n)
-    real(dp), intent(out) :: change(n), size_of_it
+    real(dp), intent(out) :: change(n)
     real(dp) :: u(known)
     integer :: i
     do i = 1, known
@@ -268,7 +268,6 @@ contains
       u(i) = (u(i) - sum(a(i, 1:i - 1) * u(1:i - 1))) / a(i, i)
     end do
     change = matmul(basis(:, 1:known), u)
-    size_of_it = sqrt(sum(change**2) / n)
     change = -unit * change
   end subroutine
 
@@ -302,7 +301,7 @@ module method
 
   ! The linearization at a point: the constraints' decomposition, the selected equations and their derivatives. units are
   ! those of the unknowns, row_scale of the constraints.
-  real(dp) :: units(nz), row_scale(nq), triangle(nq, nz), basis(nz, nz), selector(nz, nm), jacobian(nz, nz)
+  real(dp) :: units(nz), tolerance(nz), row_scale(nq), triangle(nq, nz), basis(nz, nz), selector(nz, nm), jacobian(nz, nz)
   integer :: order(nq), rank_of_it
   ! matrices of the iteration, decomposed for a step size
   real(dp) :: real_part(nz, nz)
@@ -361,7 +360,9 @@ contains
     integer, intent(in) :: expected
     real(dp) :: K(nm, nz), H(nq, nz), w(nm), chosen(nm, nm), tangent(nz, nm), length
     integer :: i, dof, of_tangent(nz)
-    units = unit
+    tolerance = unit
+    units = 1.0e4_dp * unit                       ! large for those that follow from the others
+    units(moving) = unit(moving)
     linearize = derivatives(t, z, w, K, H)
     if (.not. linearize) return
     do i = 1, nq
@@ -425,14 +426,32 @@ contains
       call constraints(t, z, h)
       correct = finite_all(h)
       if (.not. correct) return
-      call least_change(rank_of_it, nq, nz, triangle, basis, order, h, row_scale, units, change, length)
+      call least_change(rank_of_it, nq, nz, triangle, basis, order, h, row_scale, units, change)
       z = z + change
+      length = sqrt(sum((change / tolerance)**2) / nz)
       if (length <= max(1.0e-6_dp, 10.0_dp * eps / rtol)) return
       if (length < 0.01_dp .and. length > 0.5_dp * before) return
       if (.not. length <= huge(1.0_dp) .or. (count_of_it > 2 .and. length > before)) exit
       before = length
     end do
     if (before > 0.03_dp) correct = failed('constraints cannot be satisfied')
+  end function
+
+  real(dp) function size_of_conditions(t, z, at_start, rows)
+    ! the size of constraints, and at the start of its conditions, in units of rows
+    real(dp), intent(in) :: t, z(nz), rows(nq + nc)
+    logical, intent(in) :: at_start
+    real(dp) :: r(nq + nc), E(nm, nm), w(nm), by_z(nc, nz), by_w(nc, nm)
+    integer :: pivot(nm)
+    size_of_conditions = huge(1.0_dp)
+    r = 0.0_dp
+    call constraints(t, z, r(1:nq))
+    if (at_start) then
+      if (.not. rates(t, z, E, pivot, w)) return
+      call start_conditions(t, z, w, r(nq + 1:nq + nc), by_z, by_w)
+    end if
+    size_of_conditions = sqrt(sum((rows * r)**2))
+    if (.not. size_of_conditions <= huge(1.0_dp)) size_of_conditions = huge(1.0_dp)
   end function
 
   logical function nearest_point(t, z, factor, at_start)
@@ -443,7 +462,7 @@ contains
     logical, intent(in) :: at_start
     integer, parameter :: na = nq + nc
     real(dp) :: K(nm, nz), H(nq, nz), w(nm), r(na), by_z(nc, nz), by_w(nc, nm), A(na, nz), rows(na), b(nz, nz)
-    real(dp) :: unit(nz), change(nz), point(nz), length
+    real(dp) :: unit(nz), change(nz), point(nz), length, part
     integer :: which(na), i, known, round
     point = z
     do round = 1, 50
@@ -468,13 +487,19 @@ contains
       if (.not. nearest_point) return
       unit = unit * factor
       known = factored(na, nz, A, b, which)
-      call least_change(known, na, nz, A, b, which, r, rows, unit, change, length)
-      point = point + change
+      call least_change(known, na, nz, A, b, which, r, rows, unit, change)
       if (all(abs(change) <= 1.0e-12_dp * (1.0_dp + abs(point)))) then
         nearest_point = all(abs(rows * r) <= 1.0e-7_dp)
-        if (nearest_point) z = point
+        if (nearest_point) z = point + change
         return
       end if
+      part = 1.0_dp                               ! less of a change that makes things worse
+      length = sqrt(sum((rows * r)**2))
+      do while (part > 1.0e-3_dp)
+        if (size_of_conditions(t, point + part * change, at_start, rows) <= (1.0_dp - 0.1_dp * part) * length) exit
+        part = 0.5_dp * part
+      end do
+      point = point + merge(part, 1.0_dp, part > 1.0e-3_dp) * change
     end do
     nearest_point = .false.
   end function
@@ -765,17 +790,20 @@ contains
     real(dp), intent(inout) :: z(nz)
     logical, intent(in) :: held(nz), start
     integer, parameter :: most = 200
-    real(dp) :: first(nd), seen(nd, most), new(nd)
+    real(dp) :: first(nd), z_first(nz), seen(nd, most), new(nd)
     integer :: single, number, i, wrong
     first = d
-    do single = 0, 1                              ! if it goes round in circles, one truth value at a time
+    z_first = z
+    do single = 0, 1                              ! if it goes round in circles, or nowhere, one truth value at a time
       d = first
+      z = z_first
       turns: do number = 1, most
         do i = 1, number - 1
           if (all(seen(:, i) == d)) exit turns
         end do
         seen(:, number) = d
         settled = unknowns(t, z, held, start)
+        if (.not. settled .and. single == 0 .and. number > 1) exit turns
         if (settled) settled = truth(t, z, start, new)
         if (.not. settled) return
         wrong = 0
@@ -955,7 +983,7 @@ contains
     length = sqrt(sum((z / unit)**2) / nz)
     speed = sqrt(sum((w / unit(moving))**2) / max(nm, 1))
     step = 1.0e-6_dp * (t_end - t)
-    if (length > 0.0_dp .and. speed > 0.0_dp) step = min(1.0e-2_dp * length / speed, 1.0e-3_dp * (t_end - t))
+    if (speed > 0.0_dp) step = min(1.0e-2_dp * max(length, 1.0_dp) / speed, 1.0e-3_dp * (t_end - t))
     step_old = 0.0_dp
     error_old = 1.0_dp
     eta = 1.0_dp
@@ -971,6 +999,9 @@ contains
     if (.not. integrate) return
     ! @@end
     do while (t < t_end)
+      ! @@if events
+      step = min(step, (stop_time - start_time) / 200.0_dp)   ! relations are looked at eight times in a step
+      ! @@end
       last = t + 1.0001_dp * step >= t_end
       if (last) step = t_end - t
       if (step < 10.0_dp * eps * max(abs(t), abs(t_end))) then
@@ -1021,7 +1052,8 @@ contains
       stage(:, 3) = z_new - z
       ! @@if events
       place = first_crossing(t, z, step, stage)
-      if (place > 1.0e-4_dp .and. place < 1.0_dp - 1.0e-9_dp .and. tries < 8) then
+      if (place > 1.0e-4_dp .and. place < 1.0_dp - 1.0e-9_dp .and. tries < 8 .and. &
+        place * step > 1.0e-10_dp * max(abs(t), abs(t_end))) then
         step = step * place                       ! the same step again, up to the event
         tries = tries + 1
         rejected = .true.

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dalembert.modelica.symbolic.context import Context
 
 _SPECIAL = frozenset(("der", "pre", "edge", "change", "sample", "initial", "terminal", "delay", "spatialDistribution"))
+_OF_ARRAYS = frozenset(
+    ("diagonal", "transpose", "cross", "skew", "symmetric", "outerProduct", "product", "cat")
+)  # scalar graphs have subscripts of their own, which mean something else
 _NAN = float("nan")
 
 
@@ -110,6 +113,11 @@ class BuiltinCalls:
         first = {"zeros": 0, "ones": 0, "identity": 0, "fill": 1, "linspace": 2}.get(name)
         if first is not None:
             args[first:] = [self.whole(arg, "a size", node) for arg in args[first:]]
+        number = {"cat": 0, "promote": 1}.get(name)
+        if number is not None and number < len(args):
+            args[number] = self.whole(args[number], "the number of a dimension", node)
+        if name in _OF_ARRAYS and not all(isinstance(arg, Arr) for i, arg in enumerate(args) if i != number):
+            self.context.fail(f"`{name}` is for arrays", node)
         try:
             return builtins.ARRAY[name](*args)
         except (TypeError, AttributeError, IndexError):

@@ -35,8 +35,8 @@ def arithmetic(op: str, left: Scalar, right: Scalar) -> Scalar:
     Examples
     --------
     >>> x = ca.SX.sym("x")
-    >>> arithmetic("*", 0, x), arithmetic("+", x, 0), arithmetic("*", 2, x)
-    (0, SX(x), SX((2*x)))
+    >>> arithmetic("*", 0, x), arithmetic("+", x, 0), arithmetic("*", 3, x)
+    (0, SX(x), SX((3*x)))
     """
     for value in (left, right):
         if not isinstance(value, ca.SX) and not is_number(value):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+
+_FORMAT = re.compile(r"[-+ #0]*\d{0,3}(?:\.\d{0,3})?[diouxXeEfFgG]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +47,27 @@ def text(args: list[Any], named: dict[str, Any]) -> str | OpenText:
     if isinstance(value, bool | int):  # these have no digits
         names = [name for name in names if name != "significantDigits"]
     options |= dict(zip(names, args[1:], strict=False))
+    for name in names:
+        wanted = {"leftJustified": bool, "format": str}.get(name, int)
+        if not isinstance(options[name], wanted):
+            raise ValueError(f"the option {name} of String has to be known, and of another type")
+    if not isinstance(value, bool | int | float | str):
+        raise ValueError("String is for scalars")
     if isinstance(value, bool):
         found = "true" if value else "false"
     elif "format" in options:
+        wanted = options["format"].lstrip("%")
+        if not _FORMAT.fullmatch(wanted):
+            raise ValueError(f"{wanted[:40]!r} is no format of a number")
         try:
-            found = f"%{str(options['format']).lstrip('%')}" % value
+            found = f"%{wanted}" % value
         except (ValueError, TypeError):
-            raise ValueError(f"{options['format']!r} is no format of a number") from None
+            raise ValueError(f"{wanted!r} is no format of this value") from None
     elif isinstance(value, str | int):
         found = str(value)
     else:
-        found = f"%.{int(options['significantDigits'])}g" % value
-    length = int(options["minimumLength"])
+        found = f"%.{min(max(options['significantDigits'], 1), 99)}g" % value
+    length = options["minimumLength"]
     if length > 10_000:
         raise ValueError(f"a text of {length} characters is too long")
     return found.ljust(length) if options["leftJustified"] else found.rjust(length)

@@ -122,9 +122,8 @@ def _points(model: Model) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarra
     """Generic points with generic parameters: what holds there does so whatever values they have."""
     rng, parameters, points = np.random.default_rng(4), model.theta_layout.parameters, []
     for t, x, x_dot, theta in sample_points(model):
-        values = theta[parameters]
-        values = np.clip(np.where(values == 0, 1.0, values), -1e300, 1e300)  # the largest number stands for infinity
-        theta[parameters] = values * rng.uniform(0.7, 1.4, len(values))
+        values = np.clip(theta[parameters], -1e300, 1e300)  # some stand for infinity
+        theta[parameters] = np.where(values == 0, 1.0, values) * rng.uniform(0.7, 1.4, len(values))
         points.append((t, x, x_dot, theta))
     return points
 

@@ -184,10 +184,11 @@ def confirm(la, ports, state, control):
     A prediction far away, on the steep part of an exponential, has a Jacobian with which all increments are small:
     the iteration would stop anywhere.
     """
-    t = set_stage(state, 2)
+    t, before = set_stage(state, 2), state.iterations
     if new_jacobian(la, ports, state, t) != FINE or not new_factors(la, state):
         return Outcome.DIVERGED
     outcome = iterate(la, ports, state, control, False)
+    state.iterations += before  # the next step should not be longer for it
     return Outcome.DIVERGED if outcome == FINE and state.first_increment > FAR else outcome
 
 

@@ -152,7 +152,7 @@ class Memory:
 
     def __call__(self, make: Callable[..., Any], *args: Any) -> Any:
         if not any(isinstance(arg, ca.SX) for arg in args):
-            return make(*args)
+            return float(make(*args))
         key = tuple(arg.element_hash() if isinstance(arg, ca.SX) else hash(arg) for arg in args)
         if key not in self._made:
             self._made[key] = (args, make(*args))  # the arguments live on, so that the key stays theirs
