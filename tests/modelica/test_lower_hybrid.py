@@ -167,6 +167,23 @@ def test_initial_equations_of_discrete_variables():
     assert np.isclose(sol["x"][-1], 4 + 4.5)
 
 
+def test_initial_equations_say_what_a_variable_was_before():
+    """Steps of a sequence: each is active if it was chosen in the event before."""
+    sol = run("""
+    model Steps
+      Boolean first, second, next_first, next_second, go = time >= 1; Real x(start = 0, fixed = true);
+    initial equation
+      first = true; second = false;
+    equation
+      first = pre(next_first); second = pre(next_second);
+      next_first = first and not (first and go);
+      next_second = (first and go) or second;
+      der(x) = if second then 1 else 0;
+    end Steps;""", 3.0)  # fmt: skip
+    assert (sol["first"][0], sol["first"][-1], sol["second"][-1]) == (1, 0, 1)
+    assert np.isclose(sol["x"][-1], 2.0)
+
+
 def test_enumerations_and_discrete_equations_in_any_order():
     sol = run("""
     model M

@@ -238,13 +238,23 @@ class Start:
             for one in scalar_equations(equation):
                 name = self._discrete_target(one)
                 if name is not None:
-                    found[name] = one.right
+                    found[self._said_about(name)] = one.right
         for i, algorithm in enumerate(self.flat.initial_algorithms):
             number = len(self.flat.algorithms) + i
             for target in algorithm.targets:
                 if target in self.translation.classes.discrete:
-                    found[target] = Result(AT, number, target, ())
+                    found[self._said_about(target)] = Result(AT, number, target, ())
         return found
+
+    def _said_about(self, name: str) -> str:
+        """The variable of which something is said: about `w`, if v = pre(w)."""
+        classes = self.translation.classes
+        while name in classes.aliases:
+            name = classes.aliases[name]
+        right = classes.defined[name].right if name in classes.defined else None
+        if call_name(right) == "pre" and isinstance(right.args[0], tree.Ref):
+            return right.args[0].names[0]
+        return name
 
     def _of_discrete(self, one: ScalarEquation) -> bool:
         return self._discrete_target(one) is not None
