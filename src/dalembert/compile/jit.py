@@ -64,7 +64,7 @@ def build(
         module.triple = target.triple
         module.data_layout = str(target.target_data)
         image = target.emit_object(module)
-        return Code(image, library_symbols() if symbols is None else symbols, exports), image
+        return Code(image, _symbols_in(image) if symbols is None else symbols, exports), image
 
 
 def load(key: str) -> Code | None:
@@ -73,7 +73,7 @@ def load(key: str) -> Code | None:
     if image is None:
         return None
     try:
-        return Code(image, library_symbols())
+        return Code(image, _symbols_in(image))
     except RuntimeError:
         return None
 
@@ -88,8 +88,6 @@ def fingerprint() -> str:
 @functools.cache
 def library_symbols() -> dict[str, int]:
     """Addresses of the functions that emitted code may call."""
-    from numba.extending import get_cython_function_address
-
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
     libc = ctypes.CDLL(None)
 
@@ -101,8 +99,17 @@ def library_symbols() -> dict[str, int]:
     if hasattr(libm, "sincos"):  # a GNU function; LLVM emits it only where it exists
         symbols["sincos"] = address(libm, "sincos")
     symbols |= {name: address(libc, name) for name in ("malloc", "free", "memset", "memcpy", "memmove")}
-    symbols["dalembert_erfinv"] = get_cython_function_address("scipy.special.cython_special", "__pyx_fuse_0erfinv")
     return symbols
+
+
+def _symbols_in(image: bytes) -> dict[str, int]:
+    """The same for one image; what takes a while to load only if it is called there."""
+    if b"dalembert_erfinv" not in image:
+        return library_symbols()
+    from numba.extending import get_cython_function_address
+
+    erfinv = get_cython_function_address("scipy.special.cython_special", "__pyx_fuse_0erfinv")
+    return library_symbols() | {"dalembert_erfinv": erfinv}
 
 
 @functools.cache

@@ -72,7 +72,7 @@ def load(
     except ModelError as reason:
         definition = library.find(name)
         raise definition.source.error(str(reason), definition.node.at) from None
-    found.notes = tuple(flat.notes)
+    found.notes = (*flat.notes, *translation.calls.notes)
     found.recipe = Recipe(
         model, class_name, path, given, frozenset(translation.context.folded), dict(dae.symbols.parameter_values),
         frozenset(factor.name() for factor, _ in translation.elimination.divisors if factor.is_symbolic()),

@@ -120,7 +120,10 @@ class Whens:
             warns = len(call.args) > 2 and short_text(call.args[2]).endswith("warning")
             holds = scalars.logical("or", scalars.negation(active), condition)
             self.claim(holds, evaluator.message(call.args[1]), short_text(call.args[0]), warns=warns)
-        # functions without results only print: nothing follows from them
+        else:  # nothing in the model follows from it
+            self.context.flat.notes.append(
+                f"`{name}` in {self.context.origin} has no results; it is not called in the simulation"
+            )
 
     def finish(self) -> None:
         """Assignments of what when-clauses determine."""

@@ -7,7 +7,6 @@ goes straight on. Only steps that are small enough can tell, so some are taken f
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from dalembert.solvers.status import Count, Status
 
@@ -59,6 +58,7 @@ def _tries(stepper, beyond: float) -> bool:
 
 def _strides_over(stepper, polynomials: list[np.ndarray], lowest: float) -> bool:
     """Whether the constraints lose rank between the points that the polynomials join."""
+    from scipy.optimize import minimize_scalar  # takes a while to load, and few runs need it
 
     def value(s: float, c: np.ndarray) -> float:
         return stepper.regularity(c[0] + s * (c[1] + s * (c[2] + s * c[3])))

@@ -10,13 +10,19 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import lapack
 
 from dalembert.modelica.symbolic import scalars
 from dalembert.modelica.symbolic.externals.registry import Answer, Question, external
 from dalembert.modelica.values import Arr
 
 LARGEST = 12  # rows of a linear system of graphs
+
+
+def routine(name: str) -> Callable[..., Any]:
+    """One of LAPACK's; SciPy takes a while to load, and few models need it."""
+    from scipy.linalg import lapack
+
+    return getattr(lapack, name)
 
 
 def matrix(value: Arr) -> np.ndarray:
@@ -67,7 +73,7 @@ def solve(question: Question) -> Answer:
         return Answer(args={2: a, 4: Arr((a.shape[0],), list(range(1, a.shape[0] + 1))),
                             5: array(ca.solve(graph(a), graph(b)), b), 7: 0})  # fmt: skip
     columns = matrix(b).reshape(a.shape[0], -1)
-    lu, pivots, x, info = lapack.dgesv(matrix(a), columns)
+    lu, pivots, x, info = routine("dgesv")(matrix(a), columns)
     return Answer(args={2: array(lu), 4: array(pivots + 1), 5: array(x, b), 7: int(info)})
 
 
@@ -75,7 +81,7 @@ def solve(question: Question) -> Answer:
 @known
 def factors(question: Question) -> Answer:
     """A = P L U."""
-    lu, pivots, info = lapack.dgetrf(matrix(question.args[2]))
+    lu, pivots, info = routine("dgetrf")(matrix(question.args[2]))
     return Answer(args={2: array(lu), 4: array(pivots + 1), 5: int(info)})
 
 
@@ -84,14 +90,14 @@ def factors(question: Question) -> Answer:
 def solve_with_factors(question: Question) -> Answer:
     transposed = {"N": 0, "T": 1, "C": 2}[question.args[0]]
     lu, pivots, b = matrix(question.args[3]), matrix(question.args[5]).astype(int) - 1, question.args[6]
-    x, info = lapack.dgetrs(lu, pivots, matrix(b).reshape(lu.shape[0], -1), trans=transposed)
+    x, info = routine("dgetrs")(lu, pivots, matrix(b).reshape(lu.shape[0], -1), trans=transposed)
     return Answer(args={6: array(x, b), 8: int(info)})
 
 
 @external("dgetri")
 @known
 def inverse(question: Question) -> Answer:
-    found, info = lapack.dgetri(matrix(question.args[1]), matrix(question.args[3]).astype(int) - 1)
+    found, info = routine("dgetri")(matrix(question.args[1]), matrix(question.args[3]).astype(int) - 1)
     return Answer(args={1: array(found), 6: int(info)})
 
 
@@ -99,7 +105,7 @@ def inverse(question: Question) -> Answer:
 @known
 def solve_tridiagonal(question: Question) -> Answer:
     lower, middle, upper, b = (matrix(one) for one in question.args[2:6])
-    *_, x, info = lapack.dgtsv(lower, middle, upper, b.reshape(len(middle), -1))
+    *_, x, info = routine("dgtsv")(lower, middle, upper, b.reshape(len(middle), -1))
     return Answer(args={2: question.args[2], 3: question.args[3], 4: question.args[4],
                         5: array(x, question.args[5]), 7: int(info)})  # fmt: skip
 
@@ -117,7 +123,7 @@ def cholesky(question: Question) -> Answer:
         symmetric = side + side.T - ca.diag(ca.diag(whole))
         factor = ca.densify(ca.chol(symmetric))
         return Answer(args={2: array(factor if upper else factor.T), 4: 0})
-    found, info = lapack.dpotrf(matrix(a), lower=not upper, clean=0)
+    found, info = routine("dpotrf")(matrix(a), lower=not upper, clean=0)
     return Answer(args={2: array(found), 4: int(info)})
 
 
@@ -151,7 +157,7 @@ def least_squares_of_full_rank(question: Question) -> Answer:
 def constrained_least_squares(question: Question) -> Answer:
     """The x with the least |A x - c| and B x = d."""
     a, b, c, d = (matrix(question.args[i]) for i in (3, 5, 7, 8))
-    *_, x, info = lapack.dgglse(a, b, c, d)
+    *_, x, info = routine("dgglse")(a, b, c, d)
     return Answer(args={3: question.args[3], 5: question.args[5], 7: question.args[7], 8: question.args[8],
                         9: array(x), 12: int(info)})  # fmt: skip
 
@@ -163,7 +169,7 @@ def constrained_least_squares(question: Question) -> Answer:
 @known
 def eigenvalues(question: Question) -> Answer:
     left, right = (question.args[i].upper() == "V" for i in (0, 1))
-    real, imaginary, vl, vr, info = lapack.dgeev(matrix(question.args[3]), compute_vl=left, compute_vr=right)
+    real, imaginary, vl, vr, info = routine("dgeev")(matrix(question.args[3]), compute_vl=left, compute_vr=right)
     found = {3: question.args[3], 5: array(real), 6: array(imaginary), 13: int(info)}
     return Answer(args=found | ({7: array(vl)} if left else {}) | ({9: array(vr)} if right else {}))
 
@@ -171,35 +177,35 @@ def eigenvalues(question: Question) -> Answer:
 @external("dgesvd")
 @known
 def singular_values(question: Question) -> Answer:
-    u, s, vt, info = lapack.dgesvd(matrix(question.args[4]))
+    u, s, vt, info = routine("dgesvd")(matrix(question.args[4]))
     return Answer(args={4: question.args[4], 6: array(s), 7: array(u), 9: array(vt), 13: int(info)})
 
 
 @external("dgesdd")
 @known
 def singular_values_divided(question: Question) -> Answer:
-    u, s, vt, info = lapack.dgesdd(matrix(question.args[3]))
+    u, s, vt, info = routine("dgesdd")(matrix(question.args[3]))
     return Answer(args={3: question.args[3], 5: array(s), 6: array(u), 8: array(vt), 13: int(info)})
 
 
 @external("dgeqrf")
 @known
 def orthogonal_factors(question: Question) -> Answer:
-    qr, tau, _, info = lapack.dgeqrf(matrix(question.args[2]))
+    qr, tau, _, info = routine("dgeqrf")(matrix(question.args[2]))
     return Answer(args={2: array(qr), 4: array(tau), 7: int(info)})
 
 
 @external("dgeqp3")
 @known
 def orthogonal_factors_with_pivots(question: Question) -> Answer:
-    qr, pivots, tau, _, info = lapack.dgeqp3(matrix(question.args[2]))
+    qr, pivots, tau, _, info = routine("dgeqp3")(matrix(question.args[2]))
     return Answer(args={2: array(qr), 4: array(pivots), 5: array(tau), 8: int(info)})
 
 
 @external("dorgqr")
 @known
 def orthogonal_matrix(question: Question) -> Answer:
-    q, _, info = lapack.dorgqr(matrix(question.args[3]), matrix(question.args[5]))
+    q, _, info = routine("dorgqr")(matrix(question.args[3]), matrix(question.args[5]))
     return Answer(args={3: array(q), 8: int(info)})
 
 
@@ -217,7 +223,7 @@ def norm(question: Question) -> Answer:
 @external("dgecon")
 @known
 def condition(question: Question) -> Answer:
-    found, info = lapack.dgecon(matrix(question.args[2]), float(question.args[4]), norm=question.args[0])
+    found, info = routine("dgecon")(matrix(question.args[2]), float(question.args[4]), norm=question.args[0])
     return Answer(args={5: float(found), 8: int(info)})
 
 
