@@ -70,8 +70,9 @@ def _last_model(library: Library, names: list[str]) -> str:
             if inner.node.kind in ("model", "block", "class") and "partial" not in inner.node.prefixes:
                 return inner.name
     shown_names = ", ".join(names) or "nothing"
+    path = library.find(names[0]).source.path if names else None
     raise ModelicaError(
-        f"there is no model in the text, which defines {shown_names}", suggestion="Name one: class_name="
+        f"there is no model in the text, which defines {shown_names}", path, 1, 1, suggestion="Name one: class_name="
     )
 
 
