@@ -32,7 +32,7 @@ def check_types(flat: FlatModel) -> None:
     >>> from dalembert.modelica import flatten
     >>> flatten("model A Boolean b = time > 1; Real x = b + 1; end A;")
     Traceback (most recent call last):
-    dalembert.errors.ModelicaError: Modelica text:1:41: `+` is for numbers, and `b` is a Boolean
+    dalembert.errors.ModelicaError: Modelica text:1:42: `+` is for numbers, and `b` is a Boolean
         model A Boolean b = time > 1; Real x = b + 1; end A;
                                                ^
     """

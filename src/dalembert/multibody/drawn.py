@@ -12,7 +12,7 @@ from dalembert.draw.parts import Arrow, Body, Dot, Fixed, Link, Part, Path, Pin,
 from dalembert.draw.sketch import Layout, OnBody
 from dalembert.errors import DalembertError
 from dalembert.kept import computed
-from dalembert.model.travel import Shared
+from dalembert.model.travel import Carried, Shared
 from dalembert.multibody import elements
 from dalembert.multibody.boundaries import Plane, Point
 from dalembert.multibody.parts import Frame
@@ -45,7 +45,7 @@ class BodiesSketch(Shared):
         return f"Drawing({counted(self.layout.parts)})"
 
     def __reduce__(self) -> tuple:
-        return BodiesSketch, (self.system, self.own)
+        return BodiesSketch, (Carried(self.system, "description of a Multibody"), self.own)
 
     def bound(self, graph: Graph) -> BodiesSketch:
         """Nothing of it stands in a graph."""

@@ -189,8 +189,8 @@ def sequential(assignments: Sequence[Assignment], discrete: ca.SX) -> ca.SX:
 
     >>> z = ca.SX.sym("z", 2)
     >>> given = [Assignment(place=0, value=z[1] + 1, name="a"), Assignment(place=1, value=2 * z[0], name="b")]
-    >>> sequential(given, z)
-    SX([(z_1+1), (2*(z_1+1))])
+    >>> ca.evalf(ca.substitute(sequential(given, z), z, ca.DM([0, 5])))
+    DM([6, 12])
     """
     if not assignments:
         return ca.SX(0, 1)
