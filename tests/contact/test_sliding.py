@@ -167,7 +167,11 @@ def test_forces_that_move_while_the_box_sticks(method, frequency):
     assert sol.at(t).v[0] == pytest.approx(speed(t), abs=1e-7)
 
 
-@pytest.mark.parametrize("method", [da.Hem5(), da.Phem56(), da.Rkf45()], ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize(
+    "method",
+    [da.Hem5(), *(pytest.param(one, marks=pytest.mark.slow) for one in (da.Phem56(), da.Rkf45()))],
+    ids=lambda method: type(method).__name__,
+)
 @pytest.mark.filterwarnings("ignore::dalembert.errors.UntraceableWarning")
 def test_a_jump_that_nobody_has_told_of(method):
     """The force on what sticks jumps: its multipliers do, too, and no step size makes that smooth."""

@@ -96,7 +96,7 @@ def rounds(count, seed, fresh_every):
 
 
 def test_threads_give_what_one_after_the_other_gives():
-    rounds(12, seed=1, fresh_every=3)
+    rounds(4, seed=1, fresh_every=2)
 
 
 @pytest.mark.slow
