@@ -133,7 +133,7 @@ def test_no_options_in_kernels():
     assert len(kernels) > 10
     for path in kernels:
         names = {file.relative_to(PACKAGE).as_posix() for file in sources.closure([path])}
-        rooms = ("compile", "contact", "linalg", "recursions", "solvers", "studies")
+        rooms = ("compile", "contact", "linalg", "recursions", "solvers", "studies", "viewer")
         assert not {name for name in names if name.split("/")[0] not in rooms} - NUMBERS
         assert not {name for name in names if name.endswith("options.py")}
 

@@ -13,13 +13,11 @@ from dalembert.compile.kernel import call1, call3, call_code, device, inlined
 from dalembert.compile.memory import Memory, ivec, layout, vec
 from dalembert.solvers import shell
 from dalembert.solvers.bookkeeping import add
+from dalembert.solvers.limits import SMALLEST_PART, UNIT
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
-from dalembert.solvers.shell import UNIT, fail, set_weights, step_too_small, why_to_return
+from dalembert.solvers.shell import fail, set_weights, step_too_small, why_to_return
 from dalembert.solvers.status import GO_ON, N_COUNTS, Count, Outcome, Status
-
-#: steps of which a tenth is lost in the rounding of t are too small
-SMALLEST_PART = 0.1
 
 FINE, CANNOT_EVALUATE, STOPPED = int(Outcome.FINE), int(Outcome.CANNOT_EVALUATE), int(Outcome.STOPPED)
 SINGULAR, NOT_PROJECTED, DRIFTED = int(Outcome.SINGULAR), int(Outcome.NOT_PROJECTED), int(Outcome.DRIFTED)

@@ -20,20 +20,13 @@ import numpy as np
 from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import mat, vec
 from dalembert.solvers.half.core import FINE, STOPPED, complete, evaluate_matrices, factor_point
+from dalembert.solvers.limits import INNER, N_COEFFICIENTS, NOISE, ROUNDING, SLOPE
 from dalembert.solvers.phases import Phase, enter
 
-N_COEFFICIENTS = 6
-#: the inner point in s = (t − t_new)/h: there the derivative of s²(1 + s)² is largest
-INNER = -(3.0 - np.sqrt(3.0)) / 6.0
-SLOPE = 2.0 * INNER * (1.0 + INNER) * (1.0 + 2.0 * INNER)
 #: earlier points nearer than this fraction of the step are not used: differences would be noise
 NEAREST = 0.2
-#: of differences of positions in what makes quartics of velocities: two roundings
-NOISE = 60.0 * 2.3e-16
 #: nodes of the multipliers' polynomial, and earlier points among them
 NODES, PAST = 6, 4
-#: differences of positions, and of what else is integrated, below this part of them are not counted
-ROUNDING = 10.0 * float(np.finfo(float).eps)
 
 # fields that a method with this dense output adds to its record
 ARRAYS = (

@@ -9,12 +9,10 @@ from dalembert.solvers.half import core
 from dalembert.solvers.half.core import DRIFTED, FINE, STOPPED
 from dalembert.solvers.half.interpolation import missed_by_multipliers, remember, set_multipliers, set_polynomial
 from dalembert.solvers.half.loop import stepping_kernel
+from dalembert.solvers.limits import FARTHEST
 from dalembert.solvers.shell import limit_step, look_for_events
 from dalembert.solvers.status import Outcome, Status
 
-#: by so many tolerances integrals of a step's cubics may be off if the estimate is `blind`: more than those of smooth
-#: solutions are, less than after a jump that no stage has seen
-FARTHEST = 500.0
 #: of the time: steps this short are not rejected for the sake of multipliers, which may jump
 SHORTEST = 1e-10
 

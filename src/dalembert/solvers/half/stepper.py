@@ -26,8 +26,8 @@ from dalembert.model.vocabulary import constraint_name, equation_names
 from dalembert.regularize.contradiction import ill_posed, impossible_velocities
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
+from dalembert.solvers.limits import NEARLY_THERE
 from dalembert.solvers.method import RunSpec, first_step_guess
-from dalembert.solvers.shell import NEARLY_THERE
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 

@@ -1,0 +1,371 @@
+"""An ensemble from its arguments to its result: what can be generated, numbers for it, who does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.compile.events import traced_events
+from dalembert.ensembles.inputs import Table, tabulated
+from dalembert.ensembles.members import KINDS, Members, read_members
+from dalembert.ensembles.result import FAILED, MISSING, Ensemble
+from dalembert.ensembles.work import Common, GpuWork, HostWork, Job, Results, new_results
+from dalembert.errors import (
+    DalembertError,
+    InitialValuesCorrected,
+    Interrupted,
+    ModelError,
+    NoDevice,
+    OptionError,
+    SimulationError,
+    warn_user,
+)
+from dalembert.model import EquationsOfMotion, Model
+from dalembert.model.event import Event, as_events
+from dalembert.options import one_of
+from dalembert.regularize.half_explicit import DescriptorForm
+from dalembert.regularize.initial import completed_values
+from dalembert.simulation import simulate
+from dalembert.simulation.arguments import (
+    count,
+    output_times,
+    own_tolerances,
+    positive,
+    switch,
+    time_span,
+    tolerances_for,
+)
+from dalembert.simulation.bars import over_count
+from dalembert.solution import Solution
+from dalembert.solution.memory import in_words, memory
+from dalembert.solvers import Hem5, resolve_method
+from dalembert.solvers.half.generated.elimination import NotEliminated
+from dalembert.solvers.half.generated.layout import N_OPTIONS, Counter, Option
+from dalembert.solvers.half.generated.program import NotWritten, Program, Recipe, program_of
+from dalembert.solvers.half.generated.scheme import EventScheme, Scheme
+from dalembert.solvers.half.generated.tables import packed
+from dalembert.solvers.limits import NOTEWORTHY
+from dalembert.solvers.status import Status
+
+DEVICES = ("auto", "cpu", "gpu")
+#: members from which "auto" asks a GPU
+MANY = 5000
+#: members that are left to `simulate`, one after the other, where generated code could not go on
+MOST_ALONE = 10_000
+ELSEWHERE = "da.sweep simulates any model"
+
+
+def carry_out(
+    model: EquationsOfMotion,
+    t_span: Sequence[float] | None,
+    *,
+    p0: Any,
+    v0: Any,
+    r0: Any,
+    parameters: Mapping[str, Any] | None,
+    discrete: Mapping[str, Any] | None,
+    inputs: Mapping[str, Any] | None,
+    n: int | None,
+    t_eval: Any,
+    multipliers: bool,
+    events: Any,
+    roots: int,
+    method: Any,
+    rtol: Any,
+    atol: Any,
+    first_step: float | None,
+    max_step: float | None,
+    max_steps: int,
+    device: str,
+    workers: int | None,
+    progress: bool | Callable[[int, int], Any],
+) -> Ensemble:
+    """The arguments are those of `ensemble`."""
+    one_of("device", device, DEVICES)
+    options = _method(method, model)
+    form = _form(options, model)
+    t0, t1 = time_span(model.t_span if t_span is None else t_span)
+    start = dict(zip((f"{kind}0" for kind in KINDS), (p0, v0, r0), strict=True))
+    members = read_members(model, n, start, parameters, discrete, inputs)
+    times, users, room = output_times(t_eval, t0, t1), as_events(events), count("roots", roots)
+    _must_fit(members, form, times, len(users) * room)
+    limits = dict(first_step=first_step, max_step=max_step, max_steps=count("max_steps", max_steps))
+    tables = tabulated(members.model, t0, t1)
+    tolerances = tolerances_for(form, *own_tolerances(model, rtol, atol))
+    uniform = len({*zip(tolerances.rtol.tolist(), tolerances.atol.tolist(), strict=True)}) == 1
+    scheme = Scheme(
+        tableau=options.tableau,
+        positions=options.projection == "both",
+        velocities=options.projection != "none",
+        positions_only=options.error == "positions",
+        uniform=uniform,
+        outputs=times is not None,
+        multipliers=times is not None and switch("multipliers", multipliers),
+        events=tuple(EventScheme(int(event.direction), int(event.terminal)) for event in users),
+        samples=max((event.check_points for event in users), default=6),
+        room=room if users else 0,
+    )
+    recipe = _recipe(scheme, members, tables, form, users)
+    program = _program(form, recipe)
+    theta = members.model.theta()[: model.theta_layout.n_fixed]
+
+    def common() -> Common:
+        n_d = program.model.n_d
+        return Common(
+            shared=program.shared(theta),
+            options=_options(options, t0, t1, times, _stretches(members.model, t0, t1), limits),
+            tolerances=np.column_stack([tolerances.rtol[:n_d], tolerances.atol[:n_d]]).ravel(),
+            stretches=np.ravel(_stretches(members.model, t0, t1)),
+            times=np.zeros(1) if times is None or not len(times) else times,
+            tables=packed(list(tables.values())) if tables else np.zeros(1),
+        )
+
+    job = Job(
+        program=program, members=members, theta=theta, common=common, trust=options.initial_values == "trust",
+        times=0 if times is None else len(times), room=room if users else 0,
+    )  # fmt: skip
+    work = _device(job, device, workers)
+    results = new_results(members.n, program, job.times, job.room)
+    results.counts[Counter.STATUS] = MISSING
+
+    def alone(member: int, **more: Any) -> Solution:
+        given = members.arguments(member)
+        return simulate(
+            members.model, (t0, t1), **given, method=options, rtol=rtol, atol=atol, first_step=first_step,
+            max_step=max_step, max_steps=max_steps, events=users or None, **more,
+        )  # fmt: skip
+
+    found = Ensemble(members, results, times, {event.name: 0 for event in users}, job.room, work.name, alone)
+    with over_count(progress, members.n) as tell:
+        try:
+            if t0 != t1:
+                work.run(results, tell)
+            else:
+                results.irregular[:], results.done[:] = True, True
+            _look_again(found, results, alone, times, users)
+        except KeyboardInterrupt:
+            results.forget_the_rest()
+            done = int(results.done.sum())
+            raise Interrupted(
+                f"interrupted after {done} of {members.n} members; the exception's .solution has what there is", found
+            ) from None
+    if isinstance(work, GpuWork):
+        found.kernel_seconds = work.seconds
+    _warn(results, members)
+    return found
+
+
+# -- what can be generated ---------------------------------------------------------------------------------------------
+
+
+def _method(method: Any, model: Any) -> Hem5:
+    if not isinstance(model, Model):
+        raise OptionError(f"ensemble needs a model (EquationsOfMotion), not {type(model).__name__}")
+    options = resolve_method(method)
+    if isinstance(method, str) and method.lower() == "auto":
+        options = Hem5()
+    if type(options) is not Hem5:
+        raise OptionError(f"ensemble integrates by Hem5, not by {type(options).__name__}: {ELSEWHERE} with any method")
+    default = Hem5()
+    for name in ("projection_every", "drift_limit", "min_step", "stages", "linear_solver"):
+        if getattr(options, name) != getattr(default, name):
+            raise OptionError(f"ensemble has no option {name}= of Hem5: {ELSEWHERE} with it")
+    return options
+
+
+def _form(options: Hem5, model: Model) -> DescriptorForm:
+    """The form of a model that code can be generated for; raises ModelError with the reason."""
+    form = options.formulate(model)
+    reasons = []
+    if model.has_contacts or model.collisions is not None:
+        reasons.append("it has contacts, whose impacts are events")
+    if model.hybrid is not None:
+        reasons.append("it has events of its own")
+    if form.has_friction:
+        reasons.append("its forces depend on multipliers")
+    reasons += [f"its function {role} cannot be traced" for role in model.untraceable if not role.startswith(OTHERS)]
+    if model.graph.has_native:
+        reasons.append("its functions are native code, as those of large systems of bodies are")
+    if reasons:
+        raise ModelError(f"model '{model.name}' has no generated integrator: {'; '.join(reasons)}. {ELSEWHERE}")
+    return form
+
+
+#: untraceable functions that do no harm: inputs become tables, outputs are not asked for
+OTHERS = ("input ", "output ")
+
+
+def _program(form: DescriptorForm, recipe: Recipe) -> Program:
+    try:
+        return program_of(form, recipe)
+    except NotEliminated as reason:
+        raise ModelError(f"model '{form.model.name}' has no generated integrator: {reason}. {ELSEWHERE}") from None
+
+
+def _recipe(
+    scheme: Scheme, members: Members, tables: Mapping[int, Table], form: DescriptorForm, users: Sequence[Event]
+) -> Recipe:
+    for event in users:
+        if event.action is not None:
+            raise OptionError(f"event '{event.name}' has an action, which changes the state: {ELSEWHERE} with it")
+        if event.threshold:
+            raise OptionError(f"event '{event.name}' has a threshold: {ELSEWHERE} with it")
+    traced = traced_events(form.model, users, members.model.outputs)
+    values, text = None, ""
+    if traced is not None:
+        graph, values = traced.graph, traced.values
+        if graph.externals_in(values):
+            raise OptionError(f"functions of events must be traceable for an ensemble: {ELSEWHERE} with others")
+        multipliers = ca.vertcat(*(graph.symbol[kind] for kind in ("lam", "mu")))
+        if ca.depends_on(values, multipliers):
+            raise OptionError(f"events of an ensemble cannot read multipliers: {ELSEWHERE} with such events")
+        text = ca.Function("events", [graph.t, form.x, graph.a, graph.theta], [values]).serialize()
+    orders = tuple((number, coefficients.shape[1]) for number, (_, coefficients) in tables.items())
+    return Recipe(scheme, members.varied, orders, values, text)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def _stretches(model: EquationsOfMotion, t0: float, t1: float) -> list[tuple[float, float, float]]:
+    """Between breakpoints: where each begins and ends, and what its end is shown as.
+
+    Inputs jump at breakpoints: every evaluation is strictly on one side.
+    """
+    low, high = sorted((t0, t1))
+    inside = sorted((b for b in model.breakpoints if low <= b <= high and b != t0), reverse=t1 < t0)
+    found, begin = [], float(np.nextafter(t0, t1)) if t0 in model.breakpoints else t0
+    for stop in inside:
+        found.append((begin, float(np.nextafter(stop, t0)), stop))
+        begin = float(np.nextafter(stop, t1))
+    if not inside or inside[-1] != t1:
+        found.append((begin, t1, t1))
+    return found
+
+
+def _options(
+    options: Hem5, t0: float, t1: float, times: np.ndarray | None, stretches: Sequence[Any], limits: Mapping[str, Any]
+) -> np.ndarray:
+    values = np.zeros(N_OPTIONS)
+    values[Option.SAFETY], values[Option.MAX_GROWTH] = options.safety, options.max_growth
+    values[Option.MAX_SHRINK], values[Option.PROJECTION_LIMIT] = options.max_shrink, options.projection_limit
+    values[Option.MAX_STEP] = positive("max_step", limits["max_step"]) or np.inf
+    values[Option.FIRST_STEP] = positive("first_step", limits["first_step"]) or 0.0
+    values[Option.DIRECTION] = 1.0 if t1 >= t0 else -1.0
+    values[Option.MAX_STEPS] = min(limits["max_steps"], 2**31 - 2)
+    values[Option.STRETCHES] = len(stretches)
+    values[Option.OUTPUTS] = 0 if times is None else len(times)
+    return values
+
+
+def _must_fit(members: Members, form: DescriptorForm, times: np.ndarray | None, roots: int) -> None:
+    """Raise if the results cannot be held."""
+    each = 2 * form.n + form.model.graph.size("v") + roots + (0 if times is None else len(times) * form.n)
+    size = 8.0 * members.n * each
+    if size > memory():
+        raise OptionError(
+            f"the results of {members.n} members would take {in_words(size)}, and there are {in_words(memory())} of "
+            "memory: ask for fewer members at once, or fewer output times"
+        )
+
+
+# -- who does it -------------------------------------------------------------------------------------------------------
+
+
+def _device(job: Job, device: str, workers: int | None) -> HostWork | GpuWork:
+    if device == "gpu" or (device == "auto" and job.members.n >= MANY):
+        from dalembert.compile.generated.cuda import find_device
+
+        try:
+            return GpuWork(job, find_device())
+        except NoDevice:
+            if device == "gpu":
+                raise
+        except NotWritten as missing:
+            if device == "gpu":
+                names = ", ".join(name.lower() for name in missing.names)
+                raise ModelError(
+                    f"model '{job.members.model.name}' uses {names}, which there is no code for on a GPU: device='cpu'"
+                ) from None
+    try:
+        return HostWork(job, None if workers is None else count("workers", workers))
+    except NotWritten as missing:
+        names = ", ".join(name.lower() for name in missing.names)
+        raise ModelError(
+            f"model '{job.members.model.name}' uses {names}, which there is no generated code for. {ELSEWHERE}"
+        ) from None
+
+
+def _look_again(
+    found: Ensemble, results: Results, alone: Callable[..., Solution], times: np.ndarray | None, users: Sequence[Event]
+) -> None:
+    """Members that are irregular, by start values or nearly singular matrices, are left to `simulate`: it has other
+    pivots, more patience, and words."""
+    irregular = results.irregular | (results.counts[Counter.STATUS] == int(Status.SINGULAR))
+    for member in np.flatnonzero(irregular)[:MOST_ALONE].tolist():
+        try:
+            solution = alone(member, **({} if times is None else {"t_eval": times}))
+        except KeyboardInterrupt:
+            raise
+        except DalembertError as error:
+            partial = error.solution if isinstance(error, SimulationError) else None
+            found.told[member] = f"{type(error).__name__}: {error}"
+            results.counts[Counter.STATUS, member] = FAILED
+            for array in (results.x, results.a, results.lam, results.dense, results.roots):
+                array[..., member] = np.nan
+            results.t[member] = np.nan if partial is None else partial.trajectory.interval[1]
+            continue
+        _put(results, solution, member, times, users)
+
+
+def _put(
+    results: Results, solution: Solution, member: int, times: np.ndarray | None, users: Sequence[Event]
+) -> None:
+    """The result of `simulate` in place of that of generated code."""
+    state = solution.at(solution.trajectory.interval[1])
+    parts = [np.ravel(getattr(state, kind)) for kind in KINDS if solution.model.graph.size(kind)]
+    results.x[:, member] = np.concatenate(parts)
+    results.a[:, member] = _accelerations(solution.model, state)
+    multipliers = [np.ravel(getattr(state, kind)) for kind in ("lam", "mu") if solution.model.graph.size(kind)]
+    results.lam[:, member] = np.concatenate(multipliers) if multipliers else 0.0
+    results.t[member] = solution.trajectory.interval[1]
+    ended = solution.status != "finished"
+    results.counts[Counter.STATUS, member] = int(Status.EVENT if ended else Status.DONE)
+    results.counts[Counter.ACCEPTED, member] = solution.stats.accepted
+    results.counts[Counter.INACCURATE, member] = solution.stats.error_rejections
+    results.counts[Counter.FAILED, member] = solution.stats.convergence_rejections
+    if times is not None:
+        results.dense[..., member] = np.nan
+        kinds = (*KINDS, *(("lam", "mu") if results.dense.shape[1] > len(results.x) else ()))
+        rows = np.concatenate([getattr(solution, kind) for kind in kinds if solution.model.graph.size(kind)], axis=1)
+        results.dense[: len(rows), :, member] = rows
+        results.counts[Counter.OUTPUTS, member] = len(rows)
+    room = len(results.roots) // max(len(users), 1)
+    for e, event in enumerate(users):
+        t = np.asarray(solution.events.named(event.name).t)
+        results.found[e, member] = len(t)
+        results.roots[e * room : (e + 1) * room, member] = np.nan
+        results.roots[e * room : e * room + min(len(t), room), member] = t[:room]
+
+
+def _accelerations(model: EquationsOfMotion, state: Any) -> np.ndarray:
+    """At the end of a simulation; NaN where they cannot be computed."""
+    given = {f"{kind}0": np.ravel(getattr(state, kind)) for kind in KINDS if model.graph.size(kind)}
+    try:
+        return completed_values(model, float(state.t), given, mode="trust").a
+    except DalembertError:
+        return np.full(model.graph.size("v"), np.nan)
+
+
+def _warn(results: Results, members: Members) -> None:
+    changed = results.correction > NOTEWORTHY
+    if changed.any():
+        worst = int(np.argmax(results.correction))
+        warn_user(
+            f"start values of {int(changed.sum())} of {members.n} members changed to satisfy the constraints, most "
+            f"those of member {worst}, by {results.correction[worst]:.2g} of their size; `correction` has all of them",
+            InitialValuesCorrected,
+        )

@@ -1,0 +1,222 @@
+"""What members of an ensemble have of their own, and what they share: parameters and start values, checked.
+
+A value is one number for all members or one for each: of a parameter or a variable an array of n numbers, of a vector
+an array of n rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.checks import NoNumber, reals, shown, whole
+from dalembert.errors import OptionError
+from dalembert.model import EquationsOfMotion
+from dalembert.model.namespace import explain_unknown
+from dalembert.model.start import with_start
+
+#: of one ensemble: more are a slip
+MOST = 1_000_000_000
+#: vectors that start values are given for
+KINDS = ("p", "v", "r")
+
+
+@dataclass(frozen=True)
+class Members:
+    """`model` has what all members share; `theta` and `start` have an array of n numbers for what they do not."""
+
+    n: int
+    model: EquationsOfMotion
+    theta: Mapping[int, np.ndarray]  # by place in θ
+    start: tuple[float | np.ndarray, ...]  # of p, v and r, one after the other
+
+    @property
+    def varied(self) -> tuple[int, ...]:
+        return tuple(sorted(self.theta))
+
+    def arguments(self, i: int) -> dict[str, Any]:
+        """Of `simulate`, for one member."""
+        model, at = self.model, 0
+        given: dict[str, Any] = {}
+        for kind in KINDS:
+            size = model.graph.size(kind)
+            values = [x if isinstance(x, float) else float(x[i]) for x in self.start[at : at + size]]
+            if size:
+                given[f"{kind}0"] = np.array(values)
+            at += size
+        parameters, discrete, place = {}, {}, 0
+        for name, value in model.graph.parameters.items():
+            places = range(place, place + value.size)
+            place += value.size
+            if any(k in self.theta for k in places):
+                own = np.ravel(value).astype(float)
+                for k in places:
+                    if k in self.theta:
+                        own[k - places.start] = self.theta[k][i]
+                parameters[name] = own.reshape(value.shape)
+        for name in model.discrete_names:
+            if place in self.theta:
+                discrete[name] = float(self.theta[place][i])
+            place += 1
+        return given | {"parameters": parameters or None, "discrete": discrete or None}
+
+
+class Reading:
+    """Arguments under way: faults are collected, and so is what is said about the number of members."""
+
+    def __init__(self, model: EquationsOfMotion, n: Any):
+        self.model, self.faults = model, []
+        self.n: int | None = None
+        self._source = ""
+        if n is not None:
+            try:
+                number = whole(n)
+            except NoNumber:
+                number = 0
+            if not 1 <= number <= MOST:
+                raise OptionError(f"n={shown(n)} must be the number of members, from 1 to {MOST}")
+            self.n, self._source = number, "n="
+
+    def rows(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+        """An array of `shape` for all members, or (n, *shape) for each; None if it is neither."""
+        try:
+            array = reals(value)
+        except NoNumber as reason:
+            self.faults.append(f"{name} is {shown(value)}: it {reason}")
+            return None
+        if array.ndim == len(shape) + 1 and array.shape[1:] == shape:
+            self._members(name, len(array))
+        elif array.shape != shape:
+            each = " × ".join(map(str, ("n", *shape))) if shape else "n"
+            one = f"shape {shape}" if shape else "one number"
+            self.faults.append(f"{name} has shape {array.shape}; it must be {one} for all members, or {each} for each")
+            return None
+        if not np.isfinite(array).all():
+            at = np.argwhere(~np.isfinite(array))[0]
+            whose = f" of member {at[0]}" if array.ndim > len(shape) else ""
+            self.faults.append(f"{name}{whose} is {array[tuple(at)]}; values must be finite")
+            return None
+        return array
+
+    def _members(self, name: str, count: int) -> None:
+        if self.n is None:
+            self.n, self._source = count, f"{name} has"
+            if not count:
+                self.faults.append(f"{name} is empty: there is no member")
+        elif count != self.n:
+            self.faults.append(f"{name} has values for {count} members, and {self._source} {self.n}")
+
+
+def read_members(
+    model: EquationsOfMotion, n: Any, start: Mapping[str, Any], parameters: Any, discrete: Any, inputs: Any
+) -> Members:
+    """From arguments of `ensemble`; raises OptionError with all faults."""
+    reading = Reading(model, n)
+    shared, theta = _parameters(reading, parameters)
+    switches = _discrete(reading, discrete, theta)
+    values = _start(reading, start)
+    if reading.n is None and not reading.faults:
+        reading.faults.append("how many members are there? Give n=, or an array with a value for each")
+    if reading.faults:
+        said = reading.faults[0] if len(reading.faults) == 1 else "".join(f"\n  - {f}" for f in reading.faults)
+        raise OptionError(f"ensemble of model '{model.name}': {said}")
+    model = model.replace(shared or None, inputs)
+    if switches:
+        model = model.with_discrete(model.discrete_values(switches))
+    return Members(reading.n, model, theta, values)
+
+
+def _parameters(reading: Reading, given: Any) -> tuple[dict[str, Any], dict[int, np.ndarray]]:
+    """Those that all members share, and those that they do not, by place in θ."""
+    if given is None:
+        return {}, {}
+    if not isinstance(given, Mapping):
+        raise OptionError(f"parameters={shown(given)} must be a mapping of names to values")
+    known, first, at = reading.model.graph.parameters, {}, 0
+    for name, value in known.items():
+        first[name] = at
+        at += value.size
+    shared: dict[str, Any] = {}
+    theta: dict[int, np.ndarray] = {}
+    for name, value in given.items():
+        if name not in known:
+            reading.faults.append(f"parameters: {explain_unknown(name, known)}")
+            continue
+        shape = known[name].shape
+        rows = reading.rows(f"parameter '{name}'", value, shape)
+        if rows is None:
+            continue
+        if rows.ndim == len(shape):
+            shared[name] = value
+        else:
+            theta |= {first[name] + k: column for k, column in enumerate(rows.reshape(len(rows), -1).T)}
+    return shared, theta
+
+
+def _discrete(reading: Reading, given: Any, theta: dict[int, np.ndarray]) -> dict[str, float]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise OptionError(f"discrete={shown(given)} must be a mapping of names to values")
+    names, shared = reading.model.discrete_names, {}
+    layout = reading.model.theta_layout
+    for name, value in given.items():
+        if name not in names:
+            reading.faults.append(f"discrete: {explain_unknown(name, names)}")
+            continue
+        rows = reading.rows(f"discrete variable '{name}'", value, ())
+        if rows is None:
+            continue
+        if rows.ndim:
+            theta[layout.n_parameters + list(names).index(name)] = rows
+        else:
+            shared[name] = float(rows)
+    return shared
+
+
+def _start(reading: Reading, given: Mapping[str, Any]) -> tuple[float | np.ndarray, ...]:
+    model = reading.model
+    given = {name: value for name, value in given.items() if value is not None}
+    own = dict(with_start(model, {}))
+    values: list[float | np.ndarray] = []
+    for kind in KINDS:
+        names = model.names(kind)
+        base, missing = _defaults(kind, names, own.get(f"{kind}0"))
+        values += _vector(reading, kind, names, given.get(f"{kind}0"), base, missing)
+    return tuple(values)
+
+
+def _defaults(kind: str, names: Sequence[str], own: Any) -> tuple[list[float], set[str]]:
+    """The model's start values, zeros where it has none, and which positions are missing."""
+    if own is None:
+        return [0.0] * len(names), set(names) if kind == "p" else set()
+    if isinstance(own, Mapping):
+        return [float(own.get(name, 0.0)) for name in names], {n for n in names if n not in own and kind == "p"}
+    return [float(x) for x in own], set()
+
+
+def _vector(
+    reading: Reading, kind: str, names: Sequence[str], given: Any, base: list[float], missing: set[str]
+) -> list[float | np.ndarray]:
+    values: list[float | np.ndarray] = list(base)
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            if name not in names:
+                reading.faults.append(f"{kind}0: {explain_unknown(name, names)}")
+                continue
+            rows = reading.rows(f"{kind}0 of '{name}'", value, ())
+            if rows is not None:
+                values[list(names).index(name)] = float(rows) if not rows.ndim else rows
+            missing = missing - {name}
+    elif given is not None:
+        missing = set()
+        rows = reading.rows(f"{kind}0", given, (len(names),))
+        if rows is not None:
+            values = [float(x) for x in rows] if rows.ndim == 1 else list(rows.T)
+    if missing:
+        listed = ", ".join(f"'{name}'" for name in sorted(missing)[:10])
+        reading.faults.append(f"{kind}0= is missing: start values for {listed}")
+    return values

@@ -1,0 +1,118 @@
+"""Arriving at a point: projection, then matrices, rates, accelerations and multipliers there; as `core.arrive`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dalembert.compile.generated.code import Array, Real
+from dalembert.solvers.half.generated.layout import Option
+from dalembert.solvers.half.generated.record import Record
+from dalembert.solvers.half.generated.stages import Stages
+from dalembert.solvers.status import Outcome
+
+#: of a projection; as in `core.project_positions`
+ITERATIONS = 10
+
+
+class Arrival:
+    """Writes what happens at the end of a step, and at the beginning of a stretch."""
+
+    def __init__(self, record: Record, stages: Stages):
+        self.record, self.stages, self.code, self.model = record, stages, record.code, record.model
+        model = self.model
+        self.g = self.code.array(model.n_lam)
+        self.move = record.b if model.plain else self.code.array(model.n_p)
+
+    def write(self) -> None:
+        """Project `next`, and complete it."""
+        code, record, model, scheme = self.code, self.record, self.model, self.record.scheme
+        t = record.t_new.get()
+        code.each(model.n_p, lambda k: record.raw.put(k, record.next[k]))
+        if scheme.positions and model.n_lam:
+            with code.when(~record.fresh.get() | record.ending.get()):
+                self._project_positions()
+        record.calls.point(t, record.next, record.at)
+        record.flaw.put(record.calls.factor(record.at, record.at, record.factors))
+        if scheme.velocities and model.n_m:
+            first = record.fresh.get() & record.stretch.get().equals(0) & ~record.ending.get()
+            with code.when(~first):  # behind breakpoints they may jump
+                self._project_velocities()
+        nothing = self.complete(t, record.next, record.at, record.factors, record.next_rates, record.b)
+        record.unless_fine(record.flaw.get().differs(0.0), Outcome.SINGULAR)
+        record.unless_fine(nothing.differs(0.0), Outcome.CANNOT_EVALUATE)
+        code.each(model.n_v, lambda k: record.next_a.put(k, record.b[k]))
+
+    def complete(self, t: Real, x: Array, at: Array, factors: Array, rates: Array, b: Array) -> Real:
+        """Rates at x, and accelerations and multipliers in b; returns 0, or NaN if one of them is not finite."""
+        code, model, calls = self.code, self.model, self.record.calls
+        n_v, n_m = model.n_v, model.n_m
+        calls.rates(t, x, at, rates)
+        if n_m:
+            gamma = b.behind(n_v)
+            calls.bend(t, x, at, gamma)
+            code.each(n_m, lambda k: gamma.put(k, -gamma[k]))
+        code.each(n_v, lambda k: b.put(k, rates[k]))
+        calls.solve(factors, b)
+        nothing = code.total(n_v + n_m, lambda k: 0.0 * b[k])
+        return nothing + code.total(self.record.n_slope - n_v, lambda k: 0.0 * rates[k + n_v])
+
+    def prepare(self) -> None:
+        """Matrices at a point where no stage has been, for the members that end there."""
+        code, record, definitions = self.code, self.record, self.record.definitions
+        at = code.array(definitions.n_at)
+        record.calls.stage(record.t.get(), record.next, at)
+
+        def take(target: Array, source: Array) -> Any:
+            def body(k: Any) -> None:
+                target[k] = source[k]
+
+            return body
+
+        code.each(definitions.n_at, take(record.at, at))
+        code.each(definitions.n_q, take(record.here, at))
+
+    def _project_positions(self) -> None:
+        """Newton's method with the matrix of the last stage."""
+        code, record, model, calls = self.code, self.record, self.model, self.record.calls
+        n_p, n_v, n_m, t = model.n_p, model.n_v, model.n_m, record.t_new.get()
+        calls.factor(record.here, record.at, record.factors)  # once more: not worth keeping in every stage
+        iteration, before = code.variable(0.0), code.variable(math.inf)
+        under_way, converged = code.variable(True), code.variable(False)
+
+        def moved(k: Any) -> None:
+            record.next[k] = record.next[k] + self.move[k]
+
+        with code.repeat(under_way.get):
+            calls.gap(t, record.next, self.g)
+            code.each(n_v + n_m, lambda k: record.b.put(k, 0.0))
+            code.each(model.n_lam, lambda k: record.b.put(k + n_v, -self.g[k]))
+            calls.solve(record.factors, record.b)
+            if not model.plain:  # with Z at the point where the iteration began
+                calls.kinematics(t, record.raw, record.b, self.move)
+            code.each(n_p, moved)
+            total = code.total(n_p, lambda k: _square(self.move[k] * record.per_weight(k)))
+            size = code.sqrt(total * (1.0 / n_p))
+            done = size <= record.member.option(Option.PROJECTION_LIMIT)
+            lost = ~(size < 2.0 * before.get())
+            before.set(size)
+            iteration.set(iteration.get() + 1.0)
+            under_way.set(~(done | lost | (iteration.get() >= float(ITERATIONS))))
+            converged.set(done)
+        record.unless_fine(~converged.get(), Outcome.NOT_PROJECTED)
+
+    def _project_velocities(self) -> None:
+        """The nearest ones on the constraints, in the norm of M."""
+        code, record, n_p = self.code, self.record, self.model.n_p
+
+        def moved(k: Any) -> None:
+            record.next[k + n_p] = record.next[k + n_p] + record.b[k]
+
+        code.each(self.model.n_v, lambda k: record.b.put(k, 0.0))
+        self.stages.demand(code.real(-1.0))
+        record.calls.solve(record.factors, record.b)
+        code.each(self.model.n_v, moved)
+
+
+def _square(x: Real) -> Real:
+    return x * x

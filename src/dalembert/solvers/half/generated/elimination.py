@@ -1,0 +1,206 @@
+"""Saddle-point systems eliminated on the graph: every operation of the factorization and of the substitutions a node.
+
+The order of the pivots is that of `Compiled`, and so is the judgement of pivots: one that is a small difference of what
+it was computed from has lost too many digits. Terms of diagonal entries have known signs where pivots lie on the
+diagonal, since M is positive and −G M⁻¹ Gᵀ negative: sums of either sign tell how much cancels, for an operation more.
+
+Substitutions go column by column: what is known is used at once everywhere, so that few operations wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dalembert.compile.generated.graph import Binding, Graph
+from dalembert.linalg.saddle.compiled import SMALL, Elimination
+from dalembert.linalg.saddle.solver import SaddlePattern
+
+#: multiplications of an elimination that is still written down
+LONGEST = 60_000
+
+
+class NotEliminated(Exception):
+    """A saddle-point system for which there is no straight code."""
+
+
+@dataclass
+class Eliminated:
+    """A system as nodes."""
+
+    kept: list[int]  # factors that change with time and position: leaves "factor" of `solution`
+    margins: list[int]  # each must be positive
+    solution: list[int]  # of the right-hand side, leaves "b"
+    once: list[int]  # the same without factors that are kept
+
+
+@dataclass
+class _Diagonal:
+    """A diagonal entry: sums of terms of its own sign, of the other one, and of terms of any sign with their sizes."""
+
+    own: int
+    other: int
+    rest: int
+    size: int
+
+
+@dataclass
+class _Work:
+    graph: Graph
+    rows: list[dict[int, int]]
+    diagonal: dict[int, _Diagonal]
+    n_v: int
+    #: entries between constraints and velocities that off-diagonal pivots have changed: what they were computed from
+    terms: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def extent(self, i: int, j: int) -> int:
+        known = self.terms.get((i, j))
+        return self.graph.operation("FABS", self.rows[i][j]) if known is None else known
+
+
+def eliminated(
+    graph: Graph, pattern: SaddlePattern, mass: Sequence[int], force: Sequence[int] | None, constraint: Sequence[int],
+    small: float = SMALL,
+) -> Eliminated:  # fmt: skip
+    """The system of nonzeros M, U (None: U = G) and G; pivots below a `small` part of what they were computed from are
+    not good."""
+    elimination = Elimination(pattern, LONGEST)
+    if elimination.stuck is not None:
+        raise NotEliminated(f"no mass and no constraint holds {pattern.name(elimination.stuck)}")
+    if elimination.operations > LONGEST:
+        raise NotEliminated(f"elimination takes more than {LONGEST} multiplications")
+    work = _matrix(graph, pattern, mass, force, constraint)
+    lower, upper, inverse, margins = _factors(work, pattern, elimination.order, small)
+    for unknown, margin in margins.items():
+        value = graph.value(margin)
+        if value is not None and value <= 0:
+            raise NotEliminated(f"no mass and no constraint holds {pattern.name(unknown)}")
+    values = [*(v for *_, v in lower), *(v for *_, v in upper), *inverse.values()]
+    kept = list(dict.fromkeys(v for v in values if graph.binding[v] == Binding.POSITION))
+    places = {node: graph.leaf("factor", k, Binding.POSITION) for k, node in enumerate(kept)}
+    b = graph.leaves("b", pattern.n, Binding.STATE)
+    solution = _substituted(
+        graph,
+        elimination.order,
+        [(i, at, places.get(v, v)) for i, at, v in lower],
+        [(at, j, places.get(v, v)) for at, j, v in upper],
+        {at: places.get(v, v) for at, v in inverse.items()},
+        b,
+    )
+    once = _substituted(graph, elimination.order, lower, upper, inverse, b)
+    return Eliminated(kept, [m for m in margins.values() if graph.value(m) is None], solution, once)
+
+
+def _matrix(
+    graph: Graph, pattern: SaddlePattern, mass: Sequence[int], force: Sequence[int] | None, constraint: Sequence[int]
+) -> _Work:
+    rows: list[dict[int, int]] = [{} for _ in range(pattern.n)]
+    values = [*mass, *constraint, *(constraint if force is None else force)]
+    for i, j, node in zip(*(a.tolist() for a in pattern.entries()), values, strict=True):
+        rows[i][j] = graph.operation("ADD", rows[i].get(j, graph.zero), node)
+        rows[j].setdefault(i, graph.zero)  # the order was found for a symmetric pattern
+    diagonal = {}
+    for i in range(pattern.n):
+        entry = rows[i].get(i, graph.zero)
+        diagonal[i] = _Diagonal(entry if i < pattern.n_v else graph.zero, graph.zero, graph.zero, graph.zero)
+    return _Work(graph, rows, diagonal, pattern.n_v)
+
+
+def _factors(
+    work: _Work, pattern: SaddlePattern, order: Sequence[tuple[int, int]], small: float
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]], dict[int, int], dict[int, int]]:
+    """L and U in the order of elimination, reciprocals of pivots by row, and margins of those on the diagonal."""
+    graph, rows, n, n_v = work.graph, work.rows, pattern.n, pattern.n_v
+    symmetric = pattern.symmetric
+    lower: list[tuple[int, int, int]] = []
+    upper: list[tuple[int, int, int]] = []
+    inverse: dict[int, int] = {}
+    margins: dict[int, int] = {}
+    columns_done: set[int] = set()
+    rows_left = set(range(n))
+    for at, pivot in order:
+        on_diagonal = at == pivot
+        if on_diagonal:
+            rows[at][at], margins[at] = _pivot(graph, work.diagonal[at], 1 if at < n_v else -1, small)
+        row = rows[at]
+        inverse[at] = graph.operation("INV", row[pivot])
+        rows_left.discard(at)
+        columns_done.add(pivot)
+        right = [j for j in row if j not in columns_done]
+        below = [i for i in rows_left if pivot in rows[i]]
+        upper += [(at, j, row[j]) for j in right]
+        mirrored = symmetric and on_diagonal
+        for i in below:
+            factor = graph.operation("MUL", rows[i][pivot], inverse[at])
+            lower.append((i, at, factor))
+            for j in right:
+                if mirrored and j < i and i in right and j in below:
+                    continue  # the other triangle has it
+                change = graph.operation("MUL", factor, row[j])
+                if i == j:
+                    _change_diagonal(work, i, j, at, pivot, change, inverse[at], positive=at < n_v)
+                    rows[i].setdefault(i, graph.zero)
+                    continue
+                if not on_diagonal and (i >= n_v) != (j >= n_v) and j in rows[i] and rows[i][j] != graph.zero:
+                    size = graph.operation("FABS", change)
+                    work.terms[i, j] = graph.operation("ADD", work.extent(i, j), size)
+                rows[i][j] = graph.operation("SUB", rows[i].get(j, graph.zero), change)
+        if mirrored:
+            for i in below:
+                for j in right:
+                    if j < i and i in right and j in below:
+                        rows[i][j] = rows[j][i]
+    return lower, upper, inverse, margins
+
+
+def _pivot(graph: Graph, entry: _Diagonal, sign: int, small: float) -> tuple[int, int]:
+    """A diagonal entry, whose sign must be the given one, and by how much it exceeds what may be lost."""
+    difference = graph.operation("SUB", entry.own, entry.other)
+    size = graph.operation("ADD", graph.operation("ADD", entry.own, entry.other), entry.size)
+    signed = graph.operation("ADD", difference, entry.rest)
+    margin = graph.operation("SUB", signed, graph.operation("MUL", graph.constant(small), size))
+    return signed if sign > 0 else graph.operation("NEG", signed), margin
+
+
+def _change_diagonal(
+    work: _Work, i: int, j: int, at: int, pivot: int, change: int, inverse: int, *, positive: bool
+) -> None:
+    """Subtract a change from a diagonal entry.
+
+    Pivots of velocities are positive, and those of constraints negative: the change has the sign of its pivot, and
+    belongs to the entry's own terms if it makes it larger. Entries are kept with their own sign in front.
+    """
+    graph, entry = work.graph, work.diagonal[i]
+    velocity = i < work.n_v
+    if at == pivot and (i, pivot) not in work.terms and (at, j) not in work.terms:
+        if velocity == positive:  # it takes something away
+            entry.other = graph.operation("ADD", entry.other, change if positive else graph.operation("NEG", change))
+        else:
+            entry.own = graph.operation("ADD", entry.own, change if positive else graph.operation("NEG", change))
+        return
+    lost = (i, pivot) in work.terms or (at, j) in work.terms
+    size = graph.operation("FABS", change)
+    if lost:
+        product = graph.operation("MUL", work.extent(i, pivot), work.extent(at, j))
+        size = graph.operation("MUL", product, graph.operation("FABS", inverse))
+    entry.size = graph.operation("ADD", entry.size, size)
+    entry.rest = graph.operation("SUB" if velocity else "ADD", entry.rest, change)
+
+
+def _substituted(
+    graph: Graph, order: Sequence[tuple[int, int]], lower: list[tuple[int, int, int]],
+    upper: list[tuple[int, int, int]], inverse: dict[int, int], b: list[int],
+) -> list[int]:  # fmt: skip
+    """The solution for a right-hand side."""
+    left = list(b)
+    for i, at, value in lower:
+        left[i] = graph.operation("SUB", left[i], graph.operation("MUL", value, left[at]))
+    above: dict[int, list[tuple[int, int]]] = {}
+    for at, j, value in upper:
+        above.setdefault(j, []).append((at, value))
+    x = [graph.zero] * len(b)
+    for at, pivot in reversed(order):
+        x[pivot] = graph.operation("MUL", left[at], inverse[at])
+        for i, value in above.get(pivot, ()):
+            left[i] = graph.operation("SUB", left[i], graph.operation("MUL", value, x[pivot]))
+    return x

@@ -1,0 +1,204 @@
+"""The program of an ensemble: two kernels, `start` for consistent start values and `integrate` for the rest.
+
+What becomes part of the code is the model, which of its parameters members have of their own, and the `Scheme`. All
+values are numbers in arrays, so that the next ensemble of the same kind has its program already.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from dalembert.compile.generated.code import Code, Index, Module, Target
+from dalembert.compile.generated.graph import Binding
+from dalembert.compile.generated.group import TAPES, GroupCode, write_carry
+from dalembert.compile.generated.host import compile_host, host_target
+from dalembert.compile.generated.nvptx import ptx_of
+from dalembert.compile.generated.straight import unknown
+from dalembert.compile.generated.tape import Tapes
+from dalembert.compile.jit import Code as MachineCode
+from dalembert.kept import Slot, computed
+from dalembert.regularize.half_explicit import DescriptorForm
+from dalembert.solvers.half.generated.calls import Calls, StraightCalls, TapeCalls, write_functions
+from dalembert.solvers.half.generated.definitions import Definitions
+from dalembert.solvers.half.generated.integrator import Integrator
+from dalembert.solvers.half.generated.layout import INTEGRATE, START
+from dalembert.solvers.half.generated.member import Member
+from dalembert.solvers.half.generated.model import ModelGraph
+from dalembert.solvers.half.generated.record import Record
+from dalembert.solvers.half.generated.scheme import Scheme
+from dalembert.solvers.half.generated.start import write_start
+from dalembert.solvers.half.generated.tables import write_inputs
+
+KERNELS = {"start": START, "integrate": INTEGRATE}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a program is made for."""
+
+    scheme: Scheme
+    varied: tuple[int, ...] = ()  # places in θ of what members have of their own
+    tables: tuple[tuple[int, int], ...] = ()  # inputs that are tables, and how many coefficients their pieces have
+    events: ca.SX | None = field(default=None, compare=False)  # functions
+    events_text: str = ""  # tells them apart
+
+
+#: a model with some sets of varied parameters
+PROGRAMS: Slot[Program] = Slot("generated integrators", most=8)
+
+
+def program_of(form: DescriptorForm, recipe: Recipe) -> Program:
+    """The program, made once. Raises NotEliminated, or NotWritten, where there cannot be one."""
+    return form.kept.get(PROGRAMS, recipe, lambda: Program(form, recipe))
+
+
+class NotWritten(Exception):
+    """Functions of a model for which there is no code; `names` are CasADi's."""
+
+    def __init__(self, names: Sequence[str]):
+        super().__init__(", ".join(names))
+        self.names = tuple(names)
+
+
+@dataclass(frozen=True)
+class Written:
+    """Code for a target; for groups of threads also their tapes, and the places that each kernel needs."""
+
+    module: Module
+    tapes: Tapes | None
+    places: Mapping[str, int]
+
+
+class Program:
+    """A model with a method around it, for any target."""
+
+    def __init__(self, form: DescriptorForm, recipe: Recipe):
+        self.recipe, self.form = recipe, form
+        self.model = ModelGraph(form, recipe.varied, tuple(number for number, _ in recipe.tables))
+        accelerations = self.model.graph.leaves("a", self.model.n_v, Binding.STATE)
+        events = recipe.events
+        self.events = self.model.read(events, accelerations) if events is not None and events.numel() else []
+        self.definitions = Definitions(self.model, self.events)
+        self._modules: dict[Target, Written] = {}
+        #: numbers at an output time
+        self.n_outputs = self.model.n_d + (self.model.n_m if recipe.scheme.multipliers else 0)
+
+    def written(self, target: Target) -> Written:
+        """Its code for a target."""
+        known = self._modules.get(target)
+        if known is None:
+            known = self._modules[target] = self._write(target)
+        return known
+
+    def _write(self, target: Target) -> Written:
+        definitions = self.definitions
+        missing = unknown(self.model.graph, definitions.roots, gpu=target.gpu)
+        if missing:
+            raise NotWritten(sorted(missing))
+        module = Module(target)
+        tapes = Tapes(target.group) if target.group else None
+        if tapes is None:
+            write_functions(module, definitions)
+        if self.recipe.tables:
+            write_inputs(module, [order for _, order in self.recipe.tables])
+        places = {}
+        with _kernel(module, self, "start", START, tapes) as (code, calls, member):
+            write_start(code, calls, member, self.model)
+        places["start"] = code.memory.size if tapes is not None else 0
+        with _kernel(module, self, "integrate", INTEGRATE, tapes) as (code, calls, member):
+            Integrator(module, Record(code, calls, member, self.recipe.scheme)).write()
+        places["integrate"] = code.memory.size if tapes is not None else 0
+        if tapes is not None:
+            write_carry(module, tapes)
+        return Written(module, tapes, places)
+
+    def shared(self, theta: np.ndarray) -> np.ndarray:
+        """Values that all members share, from their common θ."""
+        leaves = {("shared", place): float(value) for place, value in enumerate(theta)}
+        return np.append(self.model.graph.evaluate(self.definitions.shared, leaves), 0.0)  # at least one number
+
+    @computed
+    def host(self) -> Host:
+        """Machine code for this processor."""
+        target = host_target()
+        return Host(compile_host(self.written(target).module, tuple(KERNELS)), target)
+
+    def ptx(self, target: Target, capability: tuple[int, int]) -> str:
+        """Code for a GPU."""
+        return ptx_of(self.written(target).module, capability)
+
+
+class Host:
+    """The kernels as functions of Python. They let other threads work meanwhile."""
+
+    def __init__(self, code: MachineCode, target: Target):
+        self._code, self.target, self.width = code, target, target.width
+        self._functions = {
+            name: ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * len(arguments))(
+                code.addresses[name]
+            )
+            for name, arguments in KERNELS.items()
+        }
+
+    def run(self, kernel: str, first: int, last: int, stride: int, arrays: Mapping[str, np.ndarray]) -> None:
+        """A kernel for the members first … last − 1, both multiples of the width."""
+        given = [arrays[name].ctypes.data for name in KERNELS[kernel]]
+        self._functions[kernel](first, last, stride, *given)
+
+
+@contextmanager
+def _kernel(
+    module: Module, program: Program, name: str, arguments: Sequence[str], tapes: Tapes | None
+) -> Iterator[tuple[Code, Calls, Member]]:
+    """A kernel around what is written for some members. On a processor it works on members `first` to `last`, in
+    groups; on a GPU each thread, or each group of threads, has one."""
+    definitions, varied = program.definitions, len(program.recipe.varied)
+    gpu, tables = module.target.gpu, bool(program.recipe.tables)
+    given = [("ptr", argument) for argument in (*arguments, *(TAPES if tapes is not None else ()))]
+    bounds = [("i64", "last"), ("i64", "stride")] if gpu else [("i64", "first"), ("i64", "last"), ("i64", "stride")]
+    code = Code(module, name, [*bounds, *given]) if tapes is None else GroupCode(module, name, [*bounds, *given], tapes)
+    code.linkage, code.attributes = ("ptx_kernel", "nounwind") if gpu else ("", "nounwind")
+    with _members(code) as place:
+        member = Member(code, place, "%stride", program.n_outputs)
+        theta, own = code.array(varied), code.array(len(definitions.own))
+        code.each(varied, lambda k: theta.put(k, member.own(k)))
+        if tapes is None:
+            calls: Calls = StraightCalls(code, definitions, own, tables=tables)
+        else:
+            shared = code.array(len(definitions.shared))
+            code.each(len(definitions.shared), lambda k: shared.put(k, code.shared("%shared", k)))
+            calls = TapeCalls(code, definitions, own, shared, tables=tables)
+        calls.prepare(theta, own)
+        yield code, calls, member
+    code.finish()
+
+
+@contextmanager
+def _members(code: Code) -> Iterator[str]:
+    """The first of the members that the code within is for."""
+    width = code.target.width
+    if not code.target.gpu:
+        if isinstance(code, GroupCode):
+            code.begin()
+        first, last = (code.write(f"sdiv i64 %{name}, {width}") for name in ("first", "last"))
+        with code.count(Index(code, first), Index(code, last)) as group:
+            yield (group * width).text
+        return
+    if isinstance(code, GroupCode):
+        place = code.begin()
+    else:
+        registers = {}
+        for what in ("tid", "ctaid", "ntid"):
+            code.declare(f"i32 @llvm.nvvm.read.ptx.sreg.{what}.x()")
+            name = code.write(f"call i32 @llvm.nvvm.read.ptx.sreg.{what}.x()")
+            registers[what] = code.write(f"zext i32 {name} to i64")
+        block = code.write(f"mul i64 {registers['ctaid']}, {registers['ntid']}")
+        place = code.write(f"add i64 {block}, {registers['tid']}")
+    with code.only_if(code.write(f"icmp slt i64 {place}, %last")):
+        yield place

@@ -1,0 +1,158 @@
+"""What happens between start and end: output times, events, breakpoints, inputs that are tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from families import alone, family
+
+import dalembert as da
+
+pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.InitialValuesCorrected")
+
+
+@pytest.mark.parametrize("name", ["andrews", "heavy_top"])
+def test_values_at_output_times_are_those_of_simulate(name):
+    given = family(name, 5)
+    end = given["t_span"][1]
+    times = np.array([0.0, 0.1, 0.35, 0.350001, 0.9, 1.0]) * end
+    found = da.ensemble(**given, device="cpu", t_eval=times, multipliers=True)
+    assert found.p.shape == (5, 6, len(given["model"].names("p")))
+    for i in (0, 4):
+        sol = alone(given, i, t_eval=times)
+        np.testing.assert_allclose(found.p[i], sol.p, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.v[i], sol.v, rtol=0, atol=1e-7)
+        scale = np.abs(sol.lam).max(initial=1.0)
+        np.testing.assert_allclose(found.lam[i], sol.lam, rtol=0, atol=1e-4 * scale)  # as accurate as the motion
+    np.testing.assert_allclose(found.p[:, -1], found.end.p, rtol=0, atol=1e-12)
+    assert found["lam1" if found.lam.shape[2] else given["model"].names("p")[0]].shape == (5, 6)
+
+
+def test_without_multipliers_those_at_the_end_are_given():
+    found = da.ensemble(**family("pendulum", 3), device="cpu", t_eval=[0.5, 1.0])
+    assert found.lam.shape == (3, 1)
+
+
+def test_events_are_those_of_simulate():
+    given = family("andrews", 6)
+    events = [
+        da.Event(lambda s: s.gamma_dot, name="turn"),
+        da.Event(lambda s: s.phi - 0.3, direction=1, name="rising"),
+        da.Event(lambda s: s.t - 0.0123456, name="clock"),
+        da.Event(lambda s: s.beta_ddot, direction=-1, name="acceleration"),
+    ]
+    found = da.ensemble(**given, device="cpu", events=events)
+    for i in (0, 3, 5):
+        sol = alone(given, i, events=events)
+        for event in events:
+            times, roots = sol.events.named(event.name).t, found.events[event.name]
+            assert len(times) == roots.count[i]
+            np.testing.assert_allclose(roots.t[i, : len(times)], times, rtol=0, atol=1e-9)
+            assert np.isnan(roots.t[i, len(times) :]).all()
+
+
+def test_an_event_ends_its_member_and_no_other():
+    n = 12
+    given = family("pendulum", n) | {"parameters": {"g": np.linspace(2.0, 20.0, n)}, "p0": np.array([1.0, 0.0])}
+    lowest = da.Event(lambda s: s.x, direction=-1, terminal=True, name="lowest")
+    found = da.ensemble(**given, device="cpu", events=lowest, t_eval=np.linspace(0, given["t_span"][1], 9))
+    ended = found.status == "ended by event"
+    assert ended.any()
+    for i in (0, n // 2, n - 1):
+        sol = alone(given, i, events=lowest)
+        assert ended[i] == sol.status.startswith("terminated")
+        assert found.end.t[i] == pytest.approx(sol.t[-1], abs=1e-10)
+        np.testing.assert_allclose(found.end.p[i], sol.p[-1], rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found.end.lam[i], sol.lam[-1], rtol=1e-5)
+        late = found.t > found.end.t[i]
+        assert np.isnan(found.p[i, late]).all()
+        assert np.isfinite(found.p[i, ~late]).all()
+    assert found.ended_by(int(np.argmax(ended))) == "lowest"
+    assert np.abs(found.end.p[ended, 0]).max() < 1e-9
+    length = np.hypot(*found.end.p.T)
+    np.testing.assert_allclose(length, 1.0, rtol=0, atol=1e-12)  # projected, as all points are
+
+
+def test_the_second_root_and_room_for_few():
+    oscillator = da.EquationsOfMotion(p=["z"], mass=[1.0], parameters={"k": 1.0}, force=lambda s: [-s.k * s.z])
+    events = [da.Event(lambda s: s.z, name="zero"), da.Event(lambda s: s.z_dot, name="turn", terminal=4)]
+    found = da.ensemble(
+        oscillator, (0, 100), p0=[1.0], parameters={"k": [1.0, 4.0]}, events=events, roots=2, device="cpu", rtol=1e-9
+    )
+    quarters = np.array([[2, 6], [1, 3]])
+    np.testing.assert_allclose(found.events["zero"].t, quarters * np.pi / 4, rtol=1e-7)
+    assert found.events["turn"].count.tolist() == [4, 4]
+    np.testing.assert_allclose(found.end.t, [4 * np.pi, 2 * np.pi], rtol=1e-7)
+
+
+def test_a_dip_within_a_step_has_two_roots():
+    """A ball that nearly comes to rest at the height of the event: both roots lie within one step."""
+    ball = da.EquationsOfMotion(p=["y"], mass=[1.0], force=[-10.0])
+    height = da.Event(lambda s: s.y - 4.99999, name="height")
+    found = da.ensemble(ball, (0, 1.7), p0=[0.0], v0=[10.0], n=3, events=height, device="cpu")
+    np.testing.assert_allclose(found.events["height"].t[:, :2], [[1 - np.sqrt(2e-6), 1 + np.sqrt(2e-6)]] * 3, atol=1e-9)
+
+
+def crank(torque) -> da.EquationsOfMotion:
+    return da.EquationsOfMotion(
+        p=["phi", "x"], parameters=dict(R=0.1, L=0.3, J=0.02, m=1.0), inputs={"torque": torque},
+        mass=lambda s: [s.J, s.m], force=lambda s: [s.torque - 0.05 * s.phi_dot, 0],
+        holonomic=lambda s: [(s.x - s.R * np.cos(s.phi)) ** 2 + (s.R * np.sin(s.phi)) ** 2 - s.L**2],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "torque",
+    [
+        da.Input(lambda t: np.where(t < 0.5, 4.0, np.cos(t)), breakpoints=[0.5]),
+        da.Input.table(np.linspace(0, 0.8, 9), np.sin(np.arange(9.0))),
+    ],
+    ids=["breakpoint", "table"],
+)
+def test_inputs(torque):
+    model = crank(torque)
+    events = da.Event(lambda s: s.x_dot, name="reversal")
+    given = dict(p0=[0.0, 0.4], rtol=1e-7, atol=1e-7, events=events)
+    found = da.ensemble(model, (0, 1), parameters={"m": [0.5, 1.0, 2.0]}, device="cpu", **given)
+    for i, m in enumerate((0.5, 1.0, 2.0)):
+        sol = da.simulate(model, (0, 1), parameters={"m": m}, method="hem5", **given)
+        np.testing.assert_allclose(found.end.p[i], sol.p[-1], rtol=0, atol=1e-9)
+        assert sol.stats.accepted == found.accepted[i]
+        times, roots = sol.events.named("reversal").t, found.events["reversal"]
+        assert roots.count[i] == len(times)
+        late = times > 0.01  # at the start, the slider rests
+        np.testing.assert_allclose(roots.t[i, : len(times)][late], times[late], rtol=0, atol=1e-8)
+
+
+def test_an_input_in_python_becomes_a_table():
+    def torque(t):
+        return float(np.interp(t, [0, 10], [0, 10])) ** 2 if t > -1 else 0.0
+
+    model = crank(da.Input(torque, derivatives=(lambda t: 2 * t, lambda t: 2.0)))
+    assert model.inputs["torque"].sx is None
+    found = da.ensemble(model, (0, 1), p0=[0.0, 0.4], n=2, device="cpu", rtol=1e-8, atol=1e-8)
+    sol = da.simulate(model, (0, 1), p0=[0.0, 0.4], method="hem5", rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found.end.p[1], sol.p[-1], rtol=0, atol=1e-9)
+
+
+def test_an_input_that_jumps_where_nobody_says_so_is_refused():
+    def torque(t):
+        return 1.0 if float(t) < 0.3 else 2.0
+
+    model = crank(da.Input(torque, derivatives=(lambda t: 0.0, lambda t: 0.0)))
+    with pytest.raises(da.ModelError, match=r"'torque' cannot be approximated.*near t = 0\.[23].*breakpoints="):
+        da.ensemble(model, (0, 1), p0=[0.0, 0.4], n=2, device="cpu")
+
+
+def test_a_prescribed_motion_with_a_kink_changes_velocities():
+    """A mass on a moving support: at the kink of the prescribed motion an impulse acts."""
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1.0, 2.0], force=[0, -1.0],
+        inputs={"u": da.Input(lambda t: np.where(t < 0.5, t, 1.0 - t), breakpoints=[0.5])},
+        holonomic=lambda s: [s.x - s.y - s.u],
+    )  # fmt: skip
+    given = dict(p0=[0.0, 0.0], v0=[1.0, 0.0], rtol=1e-8, atol=1e-8)
+    found = da.ensemble(model, (0, 1), n=2, device="cpu", **given)
+    sol = da.simulate(model, (0, 1), method="hem5", **given)
+    np.testing.assert_allclose(found.end.v[0], sol.v[-1], rtol=0, atol=1e-9)
+    assert sol.v[-1][0] - sol.v[-1][1] == pytest.approx(-1.0)

@@ -1,0 +1,191 @@
+"""Members that fail do not disturb others, and say why; arguments that are wrong are refused by name."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from families import family
+
+import dalembert as da
+from dalembert.ensembles import work
+
+pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.InitialValuesCorrected")
+
+
+def test_a_member_that_leaves_the_domain_of_a_function():
+    """√(1 − x) with x = v t: members with v > 1 cannot be followed to the end."""
+    model = da.EquationsOfMotion(p=["x"], mass=[1.0], force=lambda s: [1e-20 * np.sqrt(1.0 - s.x)])
+    speeds = np.array([0.5, 2.0, 0.25, 3.0, 0.75, 0.9, 0.1, 4.0, 0.3])
+    found = da.ensemble(model, (0, 1), p0=[0.0], v0=speeds[:, None], device="cpu")
+    fast = speeds > 1
+    assert (found.success == ~fast).all()
+    assert set(found.status[fast].words) == {"not finite"}
+    np.testing.assert_allclose(found.end.p[~fast, 0], speeds[~fast], rtol=1e-12)
+    assert sorted(found.errors) == np.flatnonzero(fast).tolist()
+    assert "cannot be evaluated" in found.errors[1]
+    np.testing.assert_allclose(found.end.t[fast], 1 / speeds[fast], rtol=1e-4)  # as far as it went
+
+
+def test_too_many_steps_in_some_members():
+    given = family("pendulum", 8) | {"parameters": {"g": np.geomspace(1, 1e6, 8)}, "p0": np.array([1.0, 0.0])}
+    found = da.ensemble(**given, device="cpu", max_steps=400)
+    assert found.success[0]
+    assert not found.success[-1]
+    assert (found.status == "too many steps")[-1]
+    assert found.accepted[-1] + found.rejected[-1] + found.failed[-1] == 400
+    alone = da.ensemble(**{**given, "n": 1, "parameters": {"g": [1.0]}}, device="cpu")
+    np.testing.assert_array_equal(found.end.p[0], alone.end.p[0])
+    assert repr(found) == f"Ensemble({int(found.success.sum())} of 8 members, cpu)"
+
+
+def test_start_values_that_cannot_be_found():
+    """No position on the constraint: x² + y² = L² with L² < 0 after a parameter of one member."""
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81], parameters={"square": 1.0},
+        holonomic=lambda s: [s.x**2 + s.y**2 - s.square],
+    )  # fmt: skip
+    found = da.ensemble(model, (0, 1), p0=[1.0, 0.0], parameters={"square": [1.0, -1.0, 0.81]}, device="cpu")
+    assert found.success.tolist() == [True, False, True]
+    assert "InconsistentInitialValues" in found.errors[1]
+    assert np.isnan(found.end.p[1]).all()
+    np.testing.assert_allclose(found.end.p[2] @ found.end.p[2], 0.81, rtol=1e-12)
+
+
+def test_a_singular_position_is_left_to_simulate():
+    """Two constraints that touch each other: generated code has no other pivots, but `simulate` has words."""
+    model = da.EquationsOfMotion(
+        p=["x", "y", "z"], mass=[1.0, 1.0, 1.0], force=[0.0, -1.0, 0.0],
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1, (s.x - 1.0) + s.y**2],
+    )  # fmt: skip
+    found = da.ensemble(model, (0, 0.1), p0=[1.0, 0.0, 0.0], n=3, device="cpu")
+    assert not found.success.any()
+    assert all("Singular" in text or "Ill" in text or "Inconsistent" in text for text in found.errors.values())
+
+
+def test_a_jump_that_no_stage_sees_is_not_stepped_over():
+    """The estimate of Hem5 leaves out the first stage; integrals of the step's polynomials do not."""
+    model = da.EquationsOfMotion(p=["x"], mass=[1.0], parameters={"F": 1.0}, force=lambda s: [s.F * (s.t > 0.3)])
+    found = da.ensemble(model, (0, 1), p0=[0.0], parameters={"F": [1.0, 1e3]}, device="cpu", rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found.end.p[:, 0], np.array([1.0, 1e3]) * 0.5 * 0.7**2, rtol=1e-5)
+    sol = da.simulate(model, (0, 1), p0=[0.0], method="hem5", rtol=1e-8, atol=1e-8)
+    assert (sol.stats.accepted, sol.stats.rejected) == (found.accepted[0], found.rejected[0])
+
+
+PENDULUM = da.problems.pendulum().model
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(), "how many members are there"),
+        (dict(n=0), "n=0 must be the number of members"),
+        (dict(n=2.5), "n=2.5 must be the number"),
+        (dict(p0=[1.0, 0.0, 3.0], n=2), r"p0 has shape \(3,\)"),
+        (dict(p0=np.ones((3, 2)), n=2), "p0 has values for 3 members, and n= 2"),
+        (dict(parameters={"g": [1.0, 2.0]}, v0=np.zeros((3, 2))), "v0 has values for 3 members.*'g' has 2"),
+        (dict(parameters={"gg": 1.0}, n=2), "there is no 'gg'; did you mean 'g'"),
+        (dict(parameters={"g": [1.0, np.nan]}), "parameter 'g' of member 1 is nan"),
+        (dict(parameters={"g": "heavy"}, n=2), "parameter 'g' is 'heavy'"),
+        (dict(p0={"x": [1.0, 2.0], "z": 1.0}), "there is no 'z'"),
+        (dict(p0={"x": [1.0, 2.0]}), "p0= is missing: start values for 'y'"),
+        (dict(n=2, device="tpu"), "device='tpu' is unknown; did you mean 'gpu'"),
+        (dict(n=2, method="radau5"), "integrates by Hem5, not by Radau5.*da.sweep"),
+        (dict(n=2, method=da.Hem5(drift_limit=1e-9)), "no option drift_limit= of Hem5.*da.sweep"),
+        (dict(n=2, events=da.Event(lambda s: s.x, action=lambda s: {})), "has an action.*da.sweep"),
+        (dict(n=2, events=da.Event(lambda s: s.lam1)), "cannot read multipliers"),
+        (dict(n=2, events=da.Event(lambda s: s.x, threshold=0.1)), "has a threshold"),
+        (dict(n=2, t_eval=[0.0, 3.0]), "outside of the interval"),
+        (dict(n=2, roots=0), "roots=0 must be a positive"),
+        (dict(n=2, workers=0), "workers=0 must be a positive"),
+        (dict(n=10**9), "would take .* of memory"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(arguments, words):
+    given = {"p0": [1.0, 0.0], "device": "cpu", **arguments}
+    with pytest.raises(da.OptionError, match=words):
+        da.ensemble(PENDULUM, (0, 1), **given)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: da.problems.cable_drum().model, "forces depend on multipliers"),
+        (lambda: da.problems.motor_pendulum().model, "auxiliary variables w"),
+        (
+            lambda: da.EquationsOfMotion(p=["y"], mass=[1.0], force=[-9.81], unilateral=lambda s: [s.y]),
+            "it has contacts",
+        ),
+        (
+            lambda: da.EquationsOfMotion(p=["y"], mass=[1.0], force=lambda s: [float(s.y) if s.y > 0 else 0.0]),
+            "function force cannot be traced",
+        ),
+        (lambda: da.EquationsOfMotion(p=["y", "z"], mass=[1.0, 0.0], force=[0.0, 0.0]), "holds velocity 'z_dot'"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::dalembert.errors.UntraceableWarning")
+def test_models_without_generated_integrators_are_refused_with_the_reason(make, words):
+    model = make()
+    with pytest.raises(da.ModelError, match=words):
+        da.ensemble(model, (0, 1), p0=np.ones(len(model.names("p"))), n=2, device="cpu")
+
+
+def test_something_that_is_no_model():
+    with pytest.raises(da.OptionError, match="needs a model"):
+        da.ensemble("pendulum", (0, 1), n=2)
+
+
+def test_an_interval_of_no_length():
+    found = da.ensemble(PENDULUM, (0, 0), p0=[1.0, 0.0], n=2, device="cpu")
+    assert found.success.all()
+    np.testing.assert_array_equal(found.end.p, [[1.0, 0.0]] * 2)
+
+
+def test_interrupted_ensembles_keep_what_there_is(monkeypatch):
+    monkeypatch.setattr(work, "HOST_BLOCK", 8)
+    given = family("pendulum", 400)
+    da.ensemble(**given, device="cpu")
+
+    def stop(done, of):
+        if done > 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(da.Interrupted, match="of 400 members") as caught:
+        da.ensemble(**given, device="cpu", workers=2, progress=stop)
+    partial = caught.value.solution
+    done = partial.success
+    assert 40 < done.sum() < 400
+    assert np.isfinite(partial.end.p[done]).all()
+    assert np.isnan(partial.end.p[~done]).all()
+    assert set(partial.status[~done].words) == {"missing"}
+
+
+def test_progress_is_told():
+    told = []
+    da.ensemble(**family("pendulum", 100), device="cpu", progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == (100, 100)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_ensembles_in_threads_have_the_same_results():
+    given = family("andrews", 24)
+    first, others = da.ensemble(**given, device="cpu"), []
+    threads = [threading.Thread(target=lambda: others.append(da.ensemble(**given, device="cpu"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(others) == 4
+    for other in others:
+        np.testing.assert_array_equal(other.end.v, first.end.v)
+
+
+def test_other_values_need_no_other_code(monkeypatch):
+    given = family("pendulum", 4)
+    da.ensemble(**given, device="cpu")
+    monkeypatch.setattr("dalembert.solvers.half.generated.program.Program._write", None)
+    begun = time.perf_counter()
+    da.ensemble(**{**given, "parameters": {k: 1.1 * v for k, v in given["parameters"].items()}}, device="cpu")
+    assert time.perf_counter() - begun < 30  # it has been done at all
