@@ -10,6 +10,7 @@ for it. Libraries that call Python swallow exceptions, that of Ctrl-C too: `list
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 #: seconds that is waited for the work to stop
 GRACE = 0.25
+#: seconds that the main thread waits at once: on Windows it does not hear Ctrl-C while it waits; −1 is for ever
+UNHEARD = 0.1 if sys.platform == "win32" else -1
 
 
 def in_background(work: Callable[[], T], stop: Callable[[], None] = lambda: None) -> T:
@@ -48,7 +51,8 @@ def in_background(work: Callable[[], T], stop: Callable[[], None] = lambda: None
     finished.acquire()
     threading.Thread(target=worker, name="dalembert", daemon=True).start()
     try:
-        finished.acquire()
+        while not finished.acquire(timeout=UNHEARD):
+            pass
     except BaseException:
         stop()
         finished.acquire(timeout=GRACE)

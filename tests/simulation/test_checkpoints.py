@@ -186,7 +186,7 @@ def kill_while_running(problem, path, kills):
 
 
 def test_killed_while_running(problem, tmp_path):
-    kill_while_running(problem, tmp_path / "run.h5", 2)
+    kill_while_running(problem, tmp_path / "run.h5", 1)
 
 
 @pytest.mark.slow

@@ -2,76 +2,16 @@
 
 import json
 import random
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.simulation import checkpoint as room
 from dalembert.simulation import continuation
 from dalembert.solution import container
+from killing import assert_same, kill_again_and_again, timed
 
 PENDULUM, ANDREWS = da.problems.pendulum(), da.problems.andrews()
-
-
-class Killed(BaseException):
-    """As far as a process can survive being killed."""
-
-
-@pytest.fixture
-def until(monkeypatch):
-    """`until(call, path, n)`: a checkpoint after each call of the kernel, and the end after the n-th of them."""
-    monkeypatch.setattr(room, "SHARE", 0.0)
-    save, seen = room.Saving.save, []
-
-    def dying(most):
-        def saved(self, *arguments, last=False):
-            save(self, *arguments, last=last)
-            seen.append(last)
-            if not last and len(seen) == most:
-                raise Killed
-
-        return saved
-
-    def run(call, path, most=None):
-        seen.clear()
-        monkeypatch.setattr(room.Saving, "save", dying(most))
-        try:
-            return call(checkpoint=da.Checkpoint(path, every=0))
-        except Killed:
-            return None
-        finally:
-            monkeypatch.setattr(room.Saving, "save", save)
-
-    run.count = lambda: sum(not last for last in seen)
-    return run
-
-
-def assert_same(one, other):
-    """Bit for bit, but for the seconds that they took."""
-    assert one.status == other.status
-    for get in (
-        lambda s: s.t, lambda s: s.x, lambda s: s.events.t, lambda s: s.impacts.t, lambda s: s.trajectory.coefficients,
-        lambda s: s.trajectory.restart_x, lambda s: s.trajectory.restarts,
-    ):  # fmt: skip
-        np.testing.assert_array_equal(get(one), get(other))
-    for mine, theirs in zip(one.events, other.events, strict=True):
-        assert (mine.name, mine.number, mine.direction) == (theirs.name, theirs.number, theirs.direction)
-        assert all((value == theirs.state[kind]).all() for kind, value in mine.state.items())
-    for mine, theirs in zip(one.impacts, other.impacts, strict=True):
-        assert mine.contact == theirs.contact
-        np.testing.assert_array_equal(mine.impulse, theirs.impulse)
-    assert one.impacts.rests == other.impacts.rests
-    assert [(s.t, s.active, s.discrete) for s in one.segments] == [(s.t, s.active, s.discrete) for s in other.segments]
-    mine, theirs = one.stats.to_dict(), other.stats.to_dict()
-    assert mine | {"seconds": 0} == theirs | {"seconds": 0}
-    assert (one.trace is None) == (other.trace is None)
-    if one.trace is not None:
-        np.testing.assert_array_equal(one.trace.rows, other.trace.rows)
 
 
 def pendulum(**options):
@@ -298,53 +238,34 @@ import dalembert as da
 from dalembert.simulation import checkpoint
 checkpoint.SHARE = 0.0
 problem = da.problems.pendulum()
-events = [da.Event(lambda s: s.x, action=lambda s: {"m": 1.0} and None)]
+events = [da.Event(lambda s: s.x, action=lambda s: None)]
 problem.simulate(events=events)
 print("ready", flush=True)
 sol = da.simulate(problem.model, (0, float(sys.argv[3])), **problem.start(), events=events, max_steps=10**7,
                   checkpoint=da.Checkpoint(sys.argv[1], every=0.02))
-print("done", flush=True)
 sol.save(sys.argv[2])
 """
 
 
 def kill_at_random(tmp_path, kills, seed, t_end):
     """Start a simulation again and again, and kill it, until it has survived."""
-    rng, path, result = random.Random(seed), tmp_path / "run.h5", tmp_path / "result.h5"
-
-    def start(*arguments):
-        return subprocess.Popen(
-            [sys.executable, "-c", RUNNING, *map(str, arguments), str(t_end)], stdout=subprocess.PIPE
-        )
-
-    undisturbed = start(tmp_path / "other.h5", tmp_path / "undisturbed.h5")
-    assert undisturbed.stdout.readline() == b"ready\n"
-    begun = time.perf_counter()
-    assert undisturbed.stdout.readline() == b"done\n"
-    longest = time.perf_counter() - begun
-    assert undisturbed.wait() == 0
-    undisturbed.stdout.close()
-    reached = []
-    for _ in range(kills):
-        child = start(path, result)
-        assert child.stdout.readline() == b"ready\n"
-        time.sleep(rng.uniform(0.0, 2 * longest / kills))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-        if path.exists():
-            reached.append(da.Solution.load(path).t[-1])
+    path, result = tmp_path / "run.h5", tmp_path / "result.h5"
+    events = [da.Event(lambda s: s.x, action=lambda s: None)]
+    whole, seconds = timed(
+        lambda: da.simulate(PENDULUM.model, (0, t_end), **PENDULUM.start(), events=events, max_steps=10**7)
+    )
+    reached = kill_again_and_again(
+        RUNNING, (path, result, t_end), seconds, kills, seed,
+        lambda: da.Solution.load(path).t[-1] if path.exists() else 0.0,
+    )  # fmt: skip
     assert (np.diff(reached) >= 0).all()  # nothing is lost
-    last = start(path, result)
-    assert last.wait() == 0
-    last.stdout.close()
-    assert_same(da.Solution.load(result), da.Solution.load(tmp_path / "undisturbed.h5"))
+    assert_same(da.Solution.load(result), whole)
     assert [entry.name for entry in tmp_path.glob(".*.tmp")] == []
     return reached
 
 
 def test_killed_at_a_random_moment(tmp_path):
-    kill_at_random(tmp_path, 1, 1, 60)
+    kill_at_random(tmp_path, 1, 1, 20)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from dalembert.model.event import as_events
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.start import with_start
 from dalembert.simulation.arguments import count, own_tolerances, positive, switch, time_span, tolerances_for
+from dalembert.simulation.bars import over_time
 from dalembert.simulation.checkpoint import Checkpoint, Saving
 from dalembert.simulation.choice import MethodChoice, first_choice, next_choice
 from dalembert.simulation.hybrid import Transition
@@ -55,7 +56,7 @@ def simulate(
     inputs: Mapping[str, Any] | None = None,
     discrete: Mapping[str, Any] | None = None,
     dense_output: bool = True,
-    progress: bool = False,
+    progress: bool | Callable[[float], Any] = False,
     checkpoint: str | PathLike | Checkpoint | None = None,
     profile: bool = False,
     trace: bool = False,
@@ -97,8 +98,8 @@ def simulate(
         Other values than the model's, without recompilation; those of discrete variables are start values.
     dense_output : bool
         Keep the polynomials between the steps; without them and with t_eval, memory stays small.
-    progress : bool
-        Show a progress bar.
+    progress : bool or callable
+        Show a progress bar on the standard error, or call ``progress(t)`` now and then.
     checkpoint : path or Checkpoint, optional
         Save what has been computed to this file every half minute and at the end. If that fails, a warning
         (`CheckpointFailed`) says so, and the simulation goes on. If the file is there, the same call goes on from
@@ -154,7 +155,7 @@ def simulate(
         given = with_start(model, given)
     step_limit = positive("max_step", max_step) or (abs(t1 - t0) / model.least_steps if model.least_steps else np.inf)
     first, limit = positive("first_step", first_step), count("max_steps", max_steps)
-    dense, shows = switch("dense_output", dense_output), switch("progress", progress)
+    dense, bar = switch("dense_output", dense_output), over_time(progress, t0, t1)
     profiled, traced = switch("profile", profile), switch("trace", trace)
     saving = None if checkpoint is None else Saving(checkpoint)
     clock = [time.perf_counter()]
@@ -175,7 +176,7 @@ def simulate(
             model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
             fixed=fixed, tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
             events=users, own_events=len(users), sampling=sampling, dense_output=dense, trace=traced,
-            bar=progress_bar(t0, t1) if shows else None, checkpoint=saving,
+            bar=bar, checkpoint=saving,
         ),
         clock if profiled else None,
     )  # fmt: skip
@@ -194,28 +195,6 @@ def _chosen(asked: dict[str, Any], choice: MethodChoice) -> Solution:
             if other is None:
                 raise
             choice = other
-
-
-def progress_bar(t0: float, t1: float) -> Callable[[float], None]:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("t = {task.fields[time]:.4g}"),
-        BarColumn(),
-        "{task.percentage:>3.0f}%",
-        TimeRemainingColumn(),
-        transient=True,
-    )
-    task = bar.add_task("simulate", total=1.0, time=t0)
-    bar.start()
-
-    def update(t: float) -> None:
-        if np.isnan(t):
-            bar.stop()
-        else:
-            bar.update(task, completed=(t - t0) / (t1 - t0) if t1 != t0 else 1.0, time=t)
-
-    return update
 
 
 __all__ = ["Checkpoint", "Output", "Transition", "simulate"]

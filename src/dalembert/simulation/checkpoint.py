@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalembert.checks import NoNumber, real, shown
 from dalembert.errors import CheckpointFailed, DalembertError, FileMissing, OptionError, warn_user
 from dalembert.simulation import continuation
@@ -32,6 +34,9 @@ class Checkpoint:
         The file. If it is there, the simulation that it is of goes on.
     every : float
         Seconds between two checkpoints; more if writing one takes longer than a twentieth of that.
+    spool : bool
+        Whether steps go to the disk as they come, to a folder beside the file (``run.h5.steps``), and not into the
+        memory. The result reads of them what is looked at.
 
     Examples
     --------
@@ -47,6 +52,7 @@ class Checkpoint:
 
     path: Any
     every: float = EVERY
+    spool: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -56,6 +62,8 @@ class Checkpoint:
         if not 0 <= every < float("inf"):
             raise OptionError(f"every={shown(self.every)} of a checkpoint must be a number of seconds, not negative")
         object.__setattr__(self, "every", every)
+        if not isinstance(self.spool, bool | np.bool_):
+            raise OptionError(f"spool={shown(self.spool)} of a checkpoint must be True or False")
 
 
 class Saving:
@@ -66,7 +74,7 @@ class Saving:
         wanted = wanted if isinstance(wanted, Checkpoint) else Checkpoint(wanted, EVERY)
         # links and the current folder may change while the simulation runs; what cannot be written is said before it
         self.path: Path = try_out(as_path(wanted.path, "checkpoint"))
-        self._every, self._failed = wanted.every, False
+        self._every, self._failed, self.spool = wanted.every, False, bool(wanted.spool)
         self._parts: Mapping[str, continuation.Part] = {}
         self._place: continuation.Place | None = None  # the last one from which the simulation can go on
         self.wait()
@@ -76,6 +84,8 @@ class Saving:
 
         Raises FileError if the file is something else, or of another simulation.
         """
+        if self.spool and not (task.dense_output or task.sampling.everywhere):
+            raise OptionError("Checkpoint(spool=True) keeps all steps, and dense_output=False none: leave one out")
         self._parts = continuation.parts(task)
         try:
             found = continuation.read(self.path, self._parts, task)
@@ -95,8 +105,9 @@ class Saving:
 
     def save(
         self, result: Callable[[], Solution], place: continuation.Place | None = None, *, last: bool = False
-    ) -> None:
-        """Write the file, or warn. The first of several failures in a row is told, and that of the end."""
+    ) -> bool:
+        """Write the file, or warn: whether it is written. The first of several failures in a row is told, and that of
+        the end."""
         begun, solution = time.perf_counter(), None
         try:
             solution = result()
@@ -112,4 +123,7 @@ class Saving:
                     rest = "nothing is lost: the result has everything, save it elsewhere with .save(path)"
                 reason = str(error) or "there is not enough memory"
                 warn_user(CheckpointFailed(f"no checkpoint: {reason}; {rest}", solution), CheckpointFailed)
-        self.wait(time.perf_counter() - begun)
+            return False
+        finally:
+            self.wait(time.perf_counter() - begun)
+        return True

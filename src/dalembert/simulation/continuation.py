@@ -65,6 +65,7 @@ def parts(task: Task) -> dict[str, Part]:
         "events": (fingerprint(list(task.events[: task.own_events])), None),
         "dense_output": (str(task.dense_output), str(task.dense_output)),
         "trace": (str(task.trace), str(task.trace)),
+        "spool": (str(task.checkpoint.spool), str(task.checkpoint.spool)),
     }
 
 
@@ -78,7 +79,7 @@ def _spread(values: np.ndarray) -> str:
 
 def write(path: Path, solution: Solution, asked: Mapping[str, Part], place: Place | None) -> None:
     """A result file that says of what simulation it is, and, if there is a place, how to go on."""
-    writer = storage.Writer()
+    writer = storage.Writer(beside=True)
     description = writer.describe(solution) | {ASKED: {name: list(part) for name, part in asked.items()}}
     if place is not None:
         arrays: dict[str, np.ndarray] = {}
@@ -103,7 +104,7 @@ def read(path: Path, asked: Mapping[str, Part], task: Task) -> Place | Solution 
             )
         before = {str(name): (str(hashed), text) for name, (hashed, text) in description[ASKED].items()}
         _must_be_the_same(path, before, asked)
-        arguments = storage.Reader(content).arguments()
+        arguments = storage.Reader(content, path).arguments()
         solution = Solution(model=task.model, **arguments)
         if solution.success:
             return solution

@@ -77,3 +77,5 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
         if index is not None:  # the likeliest cause
             error.args = (f"{error} {explained(own, index, task.t0)} {remedy(own)}", *error.args[1:])
         raise
+    finally:
+        recorder.close()

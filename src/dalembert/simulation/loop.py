@@ -74,10 +74,11 @@ class Loop:
         exception's `.solution`."""
         recorder = self.recorder
         x, x_dot = self.segments.current.start(initial)
-        recorder.begin(self.segments.current, x, initial)
+        recorder.begin(self.segments.current, x, initial, anew=place is None)
         try:
             self._must_determine_multipliers(initial)
             self._integrate(x, x_dot, first_step, place)
+            recorder.flush()
         except KeyboardInterrupt as interrupt:
             if isinstance(interrupt, DalembertError):
                 raise
@@ -331,7 +332,8 @@ class Loop:
         saving = self.recorder.checkpoint
         if saving is not None and saving.due:
             message = f"checkpoint at t = {self.recorder.reached:.9g}"
-            saving.save(lambda: self.recorder.solution("running", message), Place(self._memory()))
+            place = Place(self._memory())
+            self.recorder.saved(saving.save(lambda: self.recorder.solution("running", message), place))
 
     def _memory(self) -> dict[str, Any]:
         return {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import SimulationError
+from dalembert.errors import FileError, SimulationError
 from dalembert.model import Model
 from dalembert.regularize import InitialValues
 from dalembert.regularize.form import Form
@@ -27,6 +27,7 @@ from dalembert.solution import (
     Trace,
     Trajectory,
 )
+from dalembert.solution.spool import Spool, Steps
 from dalembert.solvers.multipliers import evaluate, multipliers_of, with_rows
 from dalembert.solvers.status import ATTEMPT
 
@@ -48,7 +49,7 @@ class Recorder:
         own = len(task.events) if task.model.hybrid is not None else task.own_events
         self.event_names = [event.name for event in task.events[:own]]
         self.contacts: Contacts | None = None
-        self.bar, self.checkpoint = task.bar, task.checkpoint
+        self.bar, self.checkpoint, self.settings = task.bar, task.checkpoint, task.settings
         self.monitor: Monitor | None = None
         self.preparation: dict[str, float] = {}
         #: times that are recorded as others: integration ends a rounding error before a breakpoint
@@ -60,11 +61,13 @@ class Recorder:
         self._restarts: list[int] = []
         self._restart_x: list[np.ndarray] = []
         self._segments: list[SegmentInfo] = []
+        self._spool: Spool | None = None  # which has the steps in place of the chunks
+        self._spooled: Steps | None = None
         self.traced = task.trace
         self._attempts: list[np.ndarray] = []  # rows of a trace
 
-    def begin(self, segment: Segment, x: np.ndarray, initial: InitialValues) -> None:
-        """At the start, where the first segment has the unknowns x."""
+    def begin(self, segment: Segment, x: np.ndarray, initial: InitialValues, *, anew: bool) -> None:
+        """At the start, where the first segment has the unknowns x; what is not `anew` is going to be recalled."""
         self.initial = initial
         self._enter(segment, self.t0)
         self.reached, self.x, self._start_x = self.t0, x, segment.in_whole(x, self.form.n).copy()
@@ -73,6 +76,10 @@ class Recorder:
             self.checkpoint.wait()
         if self.monitor is not None:
             self.monitor.begin()
+        if self.checkpoint is not None and self.checkpoint.spool and anew:
+            start = self.sampling.kept(self._start_x)
+            self._spool = Spool(self.checkpoint.path, start.size)
+            self._spool.begin(self.t0, start)
         if not self.dense:
             first = self.sampling.first()
             self._points.append((first, np.repeat(self.sampling.kept(self._start_x)[None], len(first), axis=0)))
@@ -107,12 +114,38 @@ class Recorder:
             return
         segment = self.segment
         settles = segment.form.settles_multipliers
-        waits = segment.places is None and self.sampling.columns is None  # all that it needs is in the result
+        waits = self._can_wait(segment)
         if settles and not waits:
             c = multipliers_of(segment.form).settled_steps(segment.model, t, h, c)
+        if self._spool is not None:
+            self._to_disk(lambda spool: spool.append(t, h, self._in_result(c)))
+            return
         self._chunks.append((t, h, self._in_result(c)))
         if settles and waits:
             self._owed.add(Stretch(self.steps, self.steps + len(t), segment.form, segment.model))
+
+    def _can_wait(self, segment: Segment) -> bool:
+        """Whether multipliers can be settled when somebody looks at them: all that it needs is in the result."""
+        return segment.places is None and self.sampling.columns is None and self._spool is None
+
+    def _to_disk(self, write: Callable[[Spool], None]) -> None:
+        """SimulationError if that cannot be written; what was written before stays."""
+        if self._spool is None:
+            return
+        try:
+            write(self._spool)
+        except FileError as error:
+            self._spool.give_up()
+            raise SimulationError(str(error)) from error
+
+    def flush(self) -> None:
+        """Let the disk have what belongs there."""
+        self._to_disk(Spool.flush)
+
+    def close(self) -> None:
+        """Nothing more will be written."""
+        if self._spool is not None:
+            self._spool.close()
 
     def _in_result(self, x: np.ndarray) -> np.ndarray:
         """States of the current segment (last axis) as the result has them."""
@@ -148,7 +181,7 @@ class Recorder:
         self._enter(segment, self.reached)
         self.x = x.copy()
         if unsettled is not None and segment.form.settles_multipliers:
-            if self.dense and segment.places is None and self.sampling.columns is None:
+            if self.dense and self._can_wait(segment):
                 self._owed_jumps.append((len(self._restarts), unsettled, segment.form, segment.model))
             else:
                 x = segment.settled(unsettled, x)
@@ -217,8 +250,10 @@ class Recorder:
         trajectory: Trajectory = arguments["trajectory"]
         if self.dense:
             steps, jumps = slice(0, memory["steps"]), slice(0, memory["jumps"])
-            coefficients = trajectory.coefficients[steps]
-            self._chunks = [(trajectory.t[steps], trajectory.h[steps], coefficients)] if memory["steps"] else []
+            if self.checkpoint is not None and self.checkpoint.spool:
+                self._spool = Spool(self.checkpoint.path, trajectory.n, trajectory.extent, memory["steps"])
+            elif memory["steps"]:
+                self._chunks = [(trajectory.t[steps], trajectory.h[steps], trajectory.coefficients[steps])]
             self._restarts = trajectory.restarts[jumps].tolist()
             self._restart_x = list(trajectory.restart_x[jumps])
             self.sampling.count(self.steps)
@@ -240,13 +275,20 @@ class Recorder:
         def statistics() -> Statistics:
             return Statistics(**stepper.name_counts(counts), seconds=seconds)
 
+        if self._spool is not None:
+            self._spooled = self._spool.content()
         measured = profile(self.monitor, self.preparation) if self.monitor is not None else None
         if status == "running":  # the recorder goes on
             return Solution(**self._content(status, message, statistics, measured))
         solution = Solution.later(lambda: self._content(status, message, statistics, measured))
         if self.checkpoint is not None:
-            self.checkpoint.save(lambda: solution, last=True)
+            self.saved(self.checkpoint.save(lambda: solution, last=True))
         return solution
+
+    def saved(self, written: bool) -> None:
+        """After a checkpoint, whether it could be written."""
+        if written and self._spool is not None:
+            self._spool.saved()
 
     def _content(
         self, status: str, message: str, statistics: Callable[[], Statistics], measured: Profile | None
@@ -261,7 +303,7 @@ class Recorder:
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
             parameters=lambda: self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
             not_kept=sampling.not_kept(self.form), segments=self._segments, profile=measured,
-            impacts=self._impacts(),
+            impacts=self._impacts(), settings=self.settings,
             trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
         )  # fmt: skip
 
@@ -279,6 +321,10 @@ class Recorder:
             parts = [(np.zeros(0), np.zeros((0, n))), *self._points]
             t_eval, x = (np.concatenate(p) for p in zip(*parts, strict=True))
             return Trajectory.from_points(t_eval, x, interval=(self.t0, self.reached)), t_eval
+        if self._spooled is not None:
+            jumps = np.array(self._restart_x).reshape(-1, n)
+            trajectory = Trajectory.from_steps(self._spooled, restarts=self._restarts, restart_x=jumps)
+            return trajectory, sampling.all_times(trajectory.t, trajectory.h)
         while self._owed_jumps:
             number, at, form, model = self._owed_jumps.pop()
             multipliers_of(form).settle_for(model, np.array([at]), self._restart_x[number][None])

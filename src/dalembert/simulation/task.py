@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dalembert.model import Model
 from dalembert.model.event import Event
 from dalembert.regularize.form import Form
@@ -37,3 +39,22 @@ class Task:
     trace: bool
     bar: Callable[[float], None] | None
     checkpoint: Saving | None
+
+    def settings(self) -> dict[str, str]:
+        """Arguments of `simulate` for people."""
+        found = {"rtol": _range(self.tolerances.rtol), "atol": _range(self.tolerances.atol)}
+        if self.first_step is not None:
+            found["first step"] = f"{self.first_step:.6g}"
+        if np.isfinite(self.max_step):
+            found["largest step"] = f"{self.max_step:.6g}"
+        return found
+
+
+def _range(numbers: Any) -> str:
+    """One number, or the smallest and the largest.
+
+    >>> _range([1e-8, 1e-6]), _range(1e-6)
+    ('1e-08 … 1e-06', '1e-06')
+    """
+    low, high = float(np.min(numbers)), float(np.max(numbers))
+    return f"{low:.3g}" if low == high else f"{low:.3g} … {high:.3g}"

@@ -84,6 +84,8 @@ class Solution(StateView):
         Impacts of contacts.
     trace : Trace, optional
         Every step that was tried; ``simulate(..., trace=True)`` asks for it.
+    settings : mapping of names to texts, or a function that returns one, optional
+        Tolerances and other arguments of `simulate`, for people. Files do not hold them.
 
     Examples
     --------
@@ -124,6 +126,7 @@ class Solution(StateView):
         segments: Sequence[SegmentInfo] = (),
         trace: Trace | None = None,
         impacts: ImpactLog | None = None,
+        settings: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
     ):
         if t_eval is not None:
             t_eval = np.array(t_eval, float)
@@ -144,6 +147,7 @@ class Solution(StateView):
         self.status = status
         self.message = message
         self._when_asked_for("parameters", parameters if callable(parameters) else dict(parameters or {}))
+        self._when_asked_for("settings", settings if callable(settings) else dict(settings or {}))
         self.t_eval = t_eval
         self.initial = dict(initial or {})
         self.profile = profile
@@ -204,9 +208,10 @@ class Solution(StateView):
         """Many points for a smooth drawing, if there is dense output."""
         if not self.trajectory.dense:
             return self
-        t, x = self.trajectory.curve()
+        t, x = self.trajectory.curve(settled=False)
+        later = None if self.trajectory.settled else lambda: self.trajectory.curve()[1]
         discrete = self._discrete_at(self._segment_at(t, repeated=True))
-        return StateView(t, x, self._slices, self._names, self.not_kept, discrete, source=self._output_source())
+        return StateView(t, x, self._slices, self._names, self.not_kept, discrete, later, self._output_source())
 
     def _output_source(self) -> Source | None:
         return None if self.model is None else Source(self.model, self.trajectory.interval, doubled=True)
@@ -309,21 +314,16 @@ class Solution(StateView):
     # -- export ----------------------------------------------------------------------------------------------------
 
     def to_pandas(self, outputs: str | Sequence[str] = ()) -> pd.DataFrame:
-        """A table of all variables by name, with the times as index.
+        """A table of all variables by name, with the times as index; `attrs` says what it is about.
 
         Parameters
         ----------
-        outputs : sequence of str
+        outputs : sequence of str, or "all"
             Names of outputs to be added; each entry of a vector or matrix has a column, ``tip[0]``, ``tip[1]``.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise DalembertError("to_pandas() needs pandas; install it with: pip install pandas") from None
-        from dalembert.solution.exports import columns
+        from dalembert.solution.exports import to_pandas
 
-        table = columns(self, outputs)
-        return pd.DataFrame(table, index=pd.Index(self.t, name="t"), columns=list(table))
+        return to_pandas(self, outputs)
 
     def to_csv(self, path: str | PathLike, outputs: str | Sequence[str] = ()) -> Path:
         """Write a table as text, times in the first column, names in the first line; `outputs` as for `to_pandas`."""
@@ -332,14 +332,27 @@ class Solution(StateView):
         return to_csv(self, path, outputs)
 
     def to_xarray(self, outputs: str | Sequence[str] = ()) -> xr.Dataset:
-        """A dataset of all variables over the dimension t; `outputs`, which are added, keep their shapes."""
+        """A dataset of all variables over the dimension t; `outputs`, which are added, keep their shapes.
+
+        Events have a dimension of their own, with names and times `event_t`; units and descriptions, as far as the
+        model knows them, are attributes of the variables.
+        """
         from dalembert.solution.exports import to_xarray
 
         return to_xarray(self, outputs)
 
-    def to_mat(self, path: str | PathLike, outputs: str | Sequence[str] = ()) -> Path:
-        """Write a result file as Modelica tools do (MATLAB 4, "trajectory"), for their plots and comparisons."""
-        from dalembert.solution.exports import to_mat
+    def to_hdf5(self, path: str | PathLike, outputs: str | Sequence[str] = ()) -> Path:
+        """Write plain datasets for other programs: t, and variables and `outputs` by name. `save` writes everything."""
+        from dalembert.solution.exports import to_hdf5
+
+        return to_hdf5(self, path, outputs)
+
+    def to_mat(self, path: str | PathLike, outputs: str | Sequence[str] | None = None) -> Path:
+        """Write a result file as Modelica tools do (MATLAB 4, "trajectory"), for their plots and comparisons.
+
+        `outputs` as for `to_pandas`; of a model that comes from Modelica all of them by default.
+        """
+        from dalembert.solution.trajectory_files import to_mat
 
         return to_mat(self, path, outputs)
 
@@ -371,7 +384,7 @@ class Solution(StateView):
         path: str | PathLike | None = None,
         *,
         drawing: Any = None,
-        frames: int = 480,
+        frames: int | None = None,
         plots: Any = None,
         title: str | None = None,
         speed: float | None = None,
@@ -385,8 +398,9 @@ class Solution(StateView):
             A page (``.html``), a film (``.gif``; ``.mp4``: ``pip install dalembert[video]``), a picture (``.png``).
         drawing : Drawing or parts of `dalembert.draw`, optional
             What the model looks like. Default: as the model says; without any drawing, columns.
-        frames : int
-            Equidistant ones; moments right before and after events and impacts are added.
+        frames : int, optional
+            Equidistant ones; moments right before and after events and impacts are added. Default: 480, and fewer for
+            scenes of thousands of bodies.
         plots : sequence of names or of lists of names, optional
             Variables and outputs that are plotted beside it. Default: what seems to matter; []: none.
         title : str, optional

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.errors import DalembertError, FileError, ModelError, OptionError
 from dalembert.model import Model
 from dalembert.model.vocabulary import VOCABULARY, Role
-from dalembert.solution import container
+from dalembert.solution import container, spool
 from dalembert.solution.events import EventLog, Occurrence
 from dalembert.solution.files import as_path
 from dalembert.solution.impacts import Impact, ImpactLog, Rest
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 TEXTS = ("method", "formulation", "status", "message")
 IMPACT_ROWS = ("before", "after", "impulse", "v_before", "v_after")
-STEPS = ("start_x", "t", "h", "coefficients", "restarts", "restart_x")
+JUMPS = ("restarts", "restart_x")
+STEPS = ("start_x", "t", "h", "coefficients", *JUMPS)
 #: what a description that nobody of us wrote may lead to
 UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
 
@@ -56,7 +57,7 @@ def load(cls: type[Solution], path: str | PathLike, model: Model | None) -> Solu
         content = container.Content(path)
         if content.description.get("kind", "result") != "result":
             raise FileError(f"'{path}' is a {content.description['kind']}, not one result: Sweep.load reads it", path)
-        arguments = Reader(content).arguments()
+        arguments = Reader(content, path).arguments()
         solution = cls(model=None, **arguments)
     except FileError:
         raise
@@ -93,9 +94,11 @@ def _matching(model: Model, arguments: Mapping[str, Any], path: Path) -> Model:
 
 
 class Writer:
-    """Turns a result into what JSON can hold, and arrays by their HDF5 paths."""
+    """Turns a result into what JSON can hold, and arrays by their HDF5 paths. With `beside`, steps that are on the disk
+    stay there: the file is the one to whose folder they belong."""
 
-    def __init__(self):
+    def __init__(self, *, beside: bool = False):
+        self._beside = beside
         self.arrays: dict[str, np.ndarray] = {}
 
     def describe(self, sol: Solution) -> dict[str, Any]:
@@ -138,6 +141,9 @@ class Writer:
         return values
 
     def _trajectory(self, trajectory: Trajectory) -> dict[str, Any]:
+        if self._beside and trajectory.extent is not None:
+            jumps = {name: self._array(f"trajectory/{name}", getattr(trajectory, name)) for name in JUMPS}
+            return {"dense": True, "spooled": vars(trajectory.extent), **jumps}
         if trajectory.dense:
             steps = {name: self._array(f"trajectory/{name}", getattr(trajectory, name)) for name in STEPS}
             return {"dense": True, "start_t": trajectory.start_t, **steps}
@@ -214,8 +220,8 @@ class Writer:
 class Reader:
     """The inverse of `Writer`; raises one of `UNFIT` or an error of ours if something does not fit."""
 
-    def __init__(self, content: container.Content):
-        self._content = content
+    def __init__(self, content: container.Content, path: Path):
+        self._content, self._path = content, path
 
     def arguments(self) -> dict[str, Any]:
         """Those of a `Solution`, without the model."""
@@ -264,8 +270,10 @@ class Reader:
             dimensions = {"coefficients": 3, "restart_x": 2}
             steps = {
                 name: self._array(d[name], dimensions.get(name, 1), "i" if name == "restarts" else "f")
-                for name in STEPS
+                for name in (JUMPS if "spooled" in d else STEPS)
             }
+            if "spooled" in d:
+                return Trajectory.from_steps(spool.checked(self._path, spool.Extent.from_dict(d["spooled"])), **steps)
             return Trajectory(_number(d["start_t"]), **steps)
         first, last = (_number(t) for t in d["interval"])
         return Trajectory.from_points(self._array(d["t"], 1), self._array(d["x"], 2), interval=(first, last))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,12 +13,22 @@ from dalembert.checks import NoNumber, reals, shown
 from dalembert.errors import OptionError
 from dalembert.locks import prepared, renewed
 
+if TYPE_CHECKING:
+    from dalembert.solution.spool import Extent, Steps
+
 #: times this many units in the last place beyond the ends count as the ends
 SLACK = 8
+#: numbers that a drawing is made of
+MOST_DRAWN = 20_000_000
 #: numbers computed at once
 PIECE = 4_000_000
 
 _SETTLING = renewed(threading.RLock())
+
+
+def in_order(t: np.ndarray, h: np.ndarray, direction: float) -> bool:
+    """Whether times go strictly in one direction, and step sizes, too."""
+    return bool((direction * t[1:] > direction * t[:-1]).all() and (direction * h > 0).all())
 
 
 class Unsettled(Protocol):
@@ -82,8 +92,9 @@ class Trajectory:
     ):
         self.start_t = float(start_t)
         self.start_x = np.array(start_x, float)
-        self.t = np.array(t, float)
-        self.h = np.array(h, float)
+        own = np.asarray if trusted else np.array  # copies of what somebody else may change
+        self.t = own(t, float)
+        self.h = own(h, float)
         self.restarts = np.array(restarts, int)
         n, steps = self.start_x.size, self.t.size
         self._coefficients: np.ndarray | None = np.asarray(coefficients, float)  # large: no copy
@@ -97,6 +108,22 @@ class Trajectory:
             self._check(n, steps)
         self.interval = (self.start_t, float(self.t[-1]) if steps else self.start_t)
         self._points: tuple[np.ndarray, np.ndarray] | None = None
+        self.extent: Extent | None = None  # of the folder on the disk that has the steps, if one has
+
+    @classmethod
+    def from_steps(
+        cls, steps: Steps, *, restarts: Sequence[int] | np.ndarray = (), restart_x: Sequence | np.ndarray | None = None
+    ) -> Trajectory:
+        """A trajectory whose steps stay on the disk, but for those that are looked at."""
+        trajectory = cls(
+            float(steps.t[0]), steps.c[0, 0], steps.t[1:], steps.h[1:], steps.c[1:],
+            restarts=restarts, restart_x=restart_x, trusted=True,
+        )  # fmt: skip
+        trajectory._check_jumps(steps.extent.n, steps.extent.steps)
+        trajectory.extent = steps.extent
+        if not trajectory.restarts.size:
+            trajectory._points = steps.t, steps.c[:, 0]
+        return trajectory
 
     @classmethod
     def from_points(
@@ -140,10 +167,11 @@ class Trajectory:
                 "a trajectory needs start_x (n,), t (K,), h (K,) and coefficients (K, degree + 1, n), "
                 f"not {self.start_x.shape}, {self.t.shape}, {self.h.shape}, {self._coefficients.shape}"
             )
-        along = self.t if self._direction > 0 else -self.t
-        first = steps == 0 or along[0] > self._direction * self.start_t
-        if not (first and (along[1:] > along[:-1]).all() and (self.h * self._direction > 0).all()):
+        if not in_order(np.concatenate([[self.start_t], self.t]), self.h, self._direction):
             raise OptionError("the step ends of a trajectory must be strictly monotone, and h must have their sign")
+        self._check_jumps(n, steps)
+
+    def _check_jumps(self, n: int, steps: int) -> None:
         if self.restart_x.shape != (self.restarts.size, n):
             shape = (self.restarts.size, n)
             raise OptionError(f"{shape[0]} restarts need restart_x of shape {shape}, not {self.restart_x.shape}")
@@ -172,6 +200,11 @@ class Trajectory:
     def __getstate__(self) -> dict:
         self.coefficients  # noqa: B018 - copies need not know how they are completed
         return self.__dict__
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to be computed when somebody looks at it."""
+        return self._unsettled is None
 
     @property
     def n(self) -> int:
@@ -215,14 +248,13 @@ class Trajectory:
         started = along > self._direction * self.start_t
         x[~started] = self.start_x
         if self.t.size:
-            ends = self._direction * self.t
+            ends = self.t if self._direction > 0 else -self.t
             step = np.minimum(np.searchsorted(ends, along[started]), self.t.size - 1)
             with np.errstate(over="ignore"):  # steps may be as short as numbers can be
                 s = np.clip((t.ravel()[started] - self.t[step]) / self.h[step], -1.0, 0.0)
             x[started] = self._polynomials(step, s, settled)
         # the last of several jumps at one time wins, as assignment goes in order
-        places = np.concatenate([[self.start_t], self.t])[self.restarts]
-        for place, after in zip(places, self.restart_x, strict=True):
+        for place, after in zip(self.jump_times(), self.restart_x, strict=True):
             at_jump = t.ravel() == place
             if place == self.interval[1]:
                 at_jump |= along > self._direction * place
@@ -230,6 +262,13 @@ class Trajectory:
                 at_jump |= ~started
             x[at_jump] = after
         return x.reshape(*t.shape, self.n)
+
+    def jump_times(self) -> np.ndarray:
+        """When the state jumped, in the order of `restarts`."""
+        times = np.full(self.restarts.size, self.start_t)
+        later = self.restarts > 0
+        times[later] = self.t[self.restarts[later] - 1]
+        return times
 
     def covers(self, t: float | np.ndarray) -> np.ndarray:
         """Whether times lie in the interval that was computed, up to rounding."""
@@ -253,12 +292,18 @@ class Trajectory:
         x = np.concatenate([self.start_x[None, :], self._coefficients[:, 0]])
         return self._with_jumps(np.concatenate([[self.start_t], self.t]), x, 1)
 
-    def curve(self, least: int = 500) -> tuple[np.ndarray, np.ndarray]:
-        """At least `least` times and states for a smooth drawing; the accepted points are among them."""
-        if not self.dense or not self.t.size:
-            return self.points()
-        within = 4 if self.t.size <= 5000 else 1
-        return self._sampled(max(within, math.ceil(least / self.t.size)))
+    def curve(self, least: int = 500, *, settled: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """At least `least` times and states for a smooth drawing; the accepted points are among them.
+
+        Without `settled`, columns that are computed when somebody looks at them may be a method's own.
+        """
+        if self.dense and self.t.size > max(5000, MOST_DRAWN // self.n):  # evenly chosen, jumps are not looked for
+            step = np.unique(np.linspace(0, self.t.size - 1, max(5000, MOST_DRAWN // self.n)).astype(int))
+            x = self._polynomials(step, np.zeros(len(step)), settled)
+            return np.concatenate([[self.start_t], self.t[step]]), np.concatenate([self.start_x[None, :], x])
+        if not self.dense or not self.t.size or self.t.size > 5000:  # as many as anybody can see
+            return self.points() if settled or not self.dense else self._ends()
+        return self._sampled(max(4, math.ceil(least / self.t.size)), settled)
 
     def _polynomials(self, step: np.ndarray, s: np.ndarray, settled: bool = True) -> np.ndarray:
         """Horner's scheme for many steps at once; piece by piece where copies would fill the memory."""
@@ -276,12 +321,12 @@ class Trajectory:
             x = x * s[:, None] + c[step, j]
         return x
 
-    def _sampled(self, within: int) -> tuple[np.ndarray, np.ndarray]:
+    def _sampled(self, within: int, settled: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """The start, `within` equidistant points of each step up to its end, and the states after jumps."""
         step = np.repeat(np.arange(self.t.size), within)
         s = np.tile(np.arange(1 - within, 1) / within, self.t.size)
         t = np.concatenate([[self.start_t], self.t[step] + s * self.h[step]])
-        x = np.concatenate([self.start_x[None, :], self._polynomials(step, s)])
+        x = np.concatenate([self.start_x[None, :], self._polynomials(step, s, settled)])
         return self._with_jumps(t, x, within)
 
     def _with_jumps(self, t: np.ndarray, x: np.ndarray, within: int) -> tuple[np.ndarray, np.ndarray]:

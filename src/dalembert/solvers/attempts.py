@@ -88,8 +88,8 @@ def begin_row(state, order):
     trace, count = trace_at(state.trace), ivec(state.count, N_COUNTS)
     trace.t, trace.h, trace.order = state.t, state.h, order
     trace.error, trace.contraction, trace.worst = np.nan, np.nan, -1
-    trace.jacobians, trace.factors = count[Count.JACOBIAN], count[Count.DECOMPOSITIONS]
-    trace.iterations = count[Count.BACK_SUBSTITUTIONS]
+    trace.jacobians, trace.factors = count[Count.JACOBIAN.value], count[Count.DECOMPOSITIONS.value]
+    trace.iterations = count[Count.BACK_SUBSTITUTIONS.value]
 
 
 @device
@@ -112,9 +112,9 @@ def end_row(state, outcome):
     trace.used += 1
     row[0], row[1], row[2], row[3] = trace.t, trace.h, trace.order, outcome
     row[4], row[5], row[7] = trace.error, trace.worst, trace.contraction
-    row[6] = count[Count.BACK_SUBSTITUTIONS] - trace.iterations
+    row[6] = count[Count.BACK_SUBSTITUTIONS.value] - trace.iterations
     row[8] = 0.0
-    if count[Count.JACOBIAN] > trace.jacobians:
+    if count[Count.JACOBIAN.value] > trace.jacobians:
         row[8] += FRESH_JACOBIAN
-    if count[Count.DECOMPOSITIONS] > trace.factors:
+    if count[Count.DECOMPOSITIONS.value] > trace.factors:
         row[8] += FRESH_FACTORS

@@ -2,16 +2,14 @@
 
 from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import ivec, vec
+from dalembert.solvers.limits import SMALLEST  # noqa: F401
 from dalembert.solvers.status import N_COUNTS
-
-#: step sizes below this overflow in iteration matrices
-SMALLEST = 1e-140
 
 
 @inlined
 def add(state, which, amount):
     """Count, in the array `count` of a method's record."""
-    ivec(state.count, N_COUNTS)[which] += amount
+    ivec(state.count, N_COUNTS)[which.value] += amount
 
 
 @device

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.compile.kernel import device
+from dalembert.solvers.limits import EARLY
 from dalembert.solvers.ports import evaluate
 from dalembert.solvers.records import i8, matrix, record, vector
 
@@ -86,10 +87,6 @@ def suspicious(before, middle, after):
     slope = 0.5 * (after - before)
     # a safety factor: the dip may be deeper than the parabola says
     return curvature != 0.0 and (middle - 2.0 * slope * slope / curvature) * middle <= 0.5 * middle * middle
-
-
-#: where in the first interval of a step one more sample is: it tells where functions are going
-EARLY = 1.0 / 64.0
 
 
 @device

@@ -25,8 +25,16 @@ import numpy as np
 from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import ivec, mat, vec
 from dalembert.solvers.attempts import close_attempt, open_attempt, trace_is_full
-from dalembert.solvers.bookkeeping import SMALLEST, add
+from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.events import carry_over, scan_step
+from dalembert.solvers.limits import (
+    MOST_CONVERGENCE_FAILURES,
+    MOST_ERROR_FAILURES,
+    MOST_EVALUATION_FAILURES,
+    MOST_SINGULAR_FAILURES,
+    NEARLY_THERE,
+    SMALLEST,
+)
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.records import i8
 from dalembert.solvers.status import GO_ON, N_COUNTS, Count, Outcome, Status
@@ -47,19 +55,6 @@ FLAGS = (
     # attempts in a row that failed, by reason
     "error_failures", "convergence_failures", "evaluation_failures", "singular_failures",
 )  # fmt: skip
-
-#: rounding unit
-UNIT = float(np.finfo(float).eps)
-#: a step that would leave less than a ten-thousandth of itself to the end leads to the end
-NEARLY_THERE = 1.0001
-
-# Failures in a row, each with a shorter step, after which no step size is expected to help. Steps that succeed in the
-# end do so after a few (IDA allows ten); at t = 0, however, where every step size can be resolved, a method would go
-# on for hundreds.
-MOST_ERROR_FAILURES = 100
-MOST_CONVERGENCE_FAILURES = 100
-MOST_EVALUATION_FAILURES = 100
-MOST_SINGULAR_FAILURES = 6
 
 FINE = int(Outcome.FINE)
 
@@ -96,7 +91,7 @@ def why_to_return(state, buffer):
         return Status.DONE
     if buffer.used[0] == buffer.t.size or trace_is_full(state):
         return Status.BUFFER_FULL
-    if ivec(state.count, N_COUNTS)[Count.STEPS] >= state.max_steps:
+    if ivec(state.count, N_COUNTS)[Count.STEPS.value] >= state.max_steps:
         return Status.TOO_MANY_STEPS
     return GO_ON
 

@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.compile.kernel import call_port, device, kernel
 from dalembert.compile.memory import ivec, layout, mat, reference, vec
 from dalembert.linalg.factors import lu
+from dalembert.solvers.limits import CORRECTIONS, INDEPENDENT, NOTEWORTHY, ROUNDINGS, UNIT
 
 i8, u8, f8 = nb.int64, nb.uint64, nb.float64
 
@@ -30,16 +31,10 @@ CORRECT, CHECK, TRUST = 0, 1, 2
 GIVEN = {"s": 1, "w": 2, "lam": 4, "mu": 8}
 GIVEN_S, GIVEN_W, GIVEN_LAM, GIVEN_MU = GIVEN.values()
 
-#: an equation holds if its residual is at most so many units of rounding of its terms; as in regularize.newton
-ROUNDINGS, UNIT = 8.0, 2.0**-52
 #: iterations; Python is more patient
-CORRECTIONS, NEWTON_STEPS, REFINEMENTS, SCALINGS = 12, 15, 3, 3
-#: a row that is nearer to the span of others, as a fraction of its length, may depend on them
-INDEPENDENT = 1e-7
+NEWTON_STEPS, REFINEMENTS, SCALINGS = 15, 3, 3
 #: condition numbers beyond this are looked at more closely
 REGULAR = 1e10
-#: a relative change beyond this is worth a warning; as in regularize.initial
-NOTEWORTHY = 1e-3
 
 RECORD = layout(
     arrays=[

@@ -4,6 +4,7 @@ from dalembert.compile.kernel import device, inlined, kernel
 from dalembert.compile.memory import reference
 from dalembert.solvers.buffer import buffer_type
 from dalembert.solvers.events import scan_type
+from dalembert.solvers.limits import UNIT
 from dalembert.solvers.moreau.collide import collisions_at
 from dalembert.solvers.moreau.rows import push_apart, solve_contacts
 from dalembert.solvers.moreau.smooth import FINE, arrive, free_motion, move, project, set_polynomial
@@ -12,7 +13,6 @@ from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import i8
 from dalembert.solvers.shell import (
-    UNIT,
     commit,
     fail,
     keep_polynomial,

@@ -22,11 +22,11 @@ from dalembert.errors import (
 )
 from dalembert.kept import Slot
 from dalembert.model.vocabulary import constraint_name, equation_names
+from dalembert.solvers.limits import NEARLY_THERE
 from dalembert.solvers.method import RunSpec, counters
 from dalembert.solvers.moreau.kernel import moreau_jean
 from dalembert.solvers.moreau.state import CLOSED, CONTACTS, FLAGS, ITERATIONS, PORTS, new_state
 from dalembert.solvers.moreau.tables import Tables, make_tables
-from dalembert.solvers.shell import NEARLY_THERE
 from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 

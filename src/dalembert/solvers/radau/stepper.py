@@ -11,12 +11,12 @@ from dalembert.compile.system import CompiledSystem
 from dalembert.kept import Slot
 from dalembert.solvers.implicit import ImplicitStepper, differences_of, time_unit
 from dalembert.solvers.jacobians import Exact, Jacobian
+from dalembert.solvers.limits import NEARLY_THERE
 from dalembert.solvers.method import RunSpec, first_step_guess
 from dalembert.solvers.radau.core import radau
 from dalembert.solvers.radau.options import RadauOptions
 from dalembert.solvers.radau.state import FLAGS, N_COEFFICIENTS, new_state
 from dalembert.solvers.radau.tableau import GAMMA
-from dalembert.solvers.shell import NEARLY_THERE
 
 STATES: Slot[Memory] = Slot("records of Radau methods", most=1)
 
