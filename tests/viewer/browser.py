@@ -17,7 +17,8 @@ CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-st
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio", "--no-first-run",
     "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-gpu-compositing", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--remote-debugging-pipe",
+    "--disable-smooth-scrolling", "--disable-gpu-compositing", "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader", "--remote-debugging-pipe",
 )  # fmt: skip
 
 
@@ -85,17 +86,26 @@ class Browser:
         height: int = 700,
         mobile: bool = False,
         dark: bool = False,
+        still: bool = True,
+        scripts: bool = True,
         before: str = "",
     ) -> Page:
-        """A page from a file, of this size; the script `before` runs before those of the page."""
+        """A page from a file, of this size.
+
+        `still`: the reader wants reduced motion. `before`: a script that runs before those of the page.
+        """
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, target, session)
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.ask(f"{domain}.enable")
         page.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        page.ask("Emulation.setEmulatedMedia", features=scheme)
+        wishes = {"prefers-color-scheme": "dark" if dark else "light"}
+        wishes["prefers-reduced-motion"] = "reduce" if still else "no-preference"
+        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        page.ask("Emulation.setEmulatedMedia", features=features)
+        if not scripts:
+            page.ask("Emulation.setScriptExecutionDisabled", value=True)
         if mobile:
             page.ask("Emulation.setTouchEmulationEnabled", enabled=True)
         if before:
@@ -139,6 +149,18 @@ class Page:
                 raise TimeoutError(f"{expression} has not become true; complaints: {self.complaints()}")
             time.sleep(0.03)
 
+    def loaded(self, timeout: float = 20.0) -> None:
+        """Until the browser says so: of pages without scripts nothing can be asked."""
+        end = time.monotonic() + timeout
+        while not any(
+            event.get("sessionId") == self.session and event["method"] == "Page.loadEventFired"
+            for event in self.browser.events
+        ):
+            if time.monotonic() > end:
+                raise TimeoutError("the page has not been loaded")
+            self.browser.ask("Browser.getVersion")
+            time.sleep(0.03)
+
     def ready(self) -> Page:
         """Until everything on the page has started."""
         self.wait("document.readyState === 'complete'")
@@ -164,18 +186,34 @@ class Page:
                 found.append(f"asked for {given['request']['url']}")
         return found
 
-    def click(self, selector: str) -> None:
-        """With the mouse, where the element is; it must not be covered by another."""
-        x, y = self.run(
+    def middle(self, selector: str) -> tuple[float, float]:
+        """Of an element, scrolled into view; it must not be covered by another."""
+        x, y, seen = self.run(
             f"(() => {{ const e = document.querySelector({selector!r}); e.scrollIntoView({{block: 'nearest'}});"
-            "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+            "const b = e.getBoundingClientRect(), x = b.x + b.width / 2, y = b.y + b.height / 2;"
+            "const top = document.elementFromPoint(x, y);"
+            "return [x, y, e.contains(top) || !!(top && top.contains(e) && e.closest('label'))]; })()"
         )
-        self.mouse(x, y)
+        if not seen:
+            raise RuntimeError(f"{selector} is covered by something else, or outside of the window")
+        return x, y
 
-    def mouse(self, x: float, y: float, to: tuple[float, float] | None = None, button: str = "left") -> None:
-        """Press at a point, move to another, release."""
+    def click(self, selector: str) -> None:
+        """With the mouse, where the element is."""
+        self.mouse(*self.middle(selector))
+
+    def tap(self, selector: str) -> None:
+        """With a finger."""
+        self.touch([self.middle(selector)])
+
+    def mouse(
+        self, x: float, y: float, to: tuple[float, float] | None = None, button: str = "left", *, double: bool = False
+    ) -> None:
+        """Press at a point, move to another, release; twice for a double click."""
+        if double:
+            self.mouse(x, y)
         buttons = {"left": 1, "right": 2, "middle": 4}[button]
-        common = {"button": button, "clickCount": 1}
+        common = {"button": button, "clickCount": 2 if double else 1}
         self.ask("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, buttons=buttons, **common)
         if to is not None:
             for k in (1, 2, 3):
@@ -196,8 +234,10 @@ class Page:
         self.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def key(self, key: str, modifiers: int = 0) -> None:
+        """Press and release; modifiers: 1 alt, 2 control, 4 meta, 8 shift."""
         codes = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, " ": 32}
-        text = {"text": key} if len(key) == 1 else {}
+        codes |= {"Tab": 9, "Enter": 13, "Escape": 27}
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         common = {"key": key, "windowsVirtualKeyCode": codes.get(key, 0), "modifiers": modifiers}
         self.ask("Input.dispatchKeyEvent", type="keyDown", **common, **text)
         self.ask("Input.dispatchKeyEvent", type="keyUp", **common)

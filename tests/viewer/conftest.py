@@ -1,4 +1,4 @@
-"""A browser for all tests of a file, and pages of some problems."""
+"""A browser for all tests, and pages of some problems."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from browser import Browser, find_browser
 import dalembert as da
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     program = find_browser()
     if program is None:
-        pytest.skip("no browser: install chromium, or name one in $DALEMBERT_BROWSER")
+        pytest.skip("no browser: install chromium (tests/viewer/install_browser.sh), or name one in $DALEMBERT_BROWSER")
     try:
         browser = Browser(program, tmp_path_factory.mktemp("profile"))
         browser.ask("Browser.getVersion")
@@ -36,9 +36,24 @@ def solved():
 
 
 @pytest.fixture
-def page(browser, solved, tmp_path):
-    """Opens the animation of a problem."""
-    opened = []
+def opened(browser):
+    """Opens files as pages that stand still; none of them may have complained in the end."""
+    pages = []
+
+    def open_file(path, **options):
+        pages.append(browser.open(path, **options))
+        return pages[-1]
+
+    yield open_file
+    complaints = [complaint for page in pages for complaint in page.complaints()]
+    for page in pages:
+        page.close()
+    assert not complaints
+
+
+@pytest.fixture
+def page(opened, solved, tmp_path):
+    """Opens the animation, or the report, of a problem."""
 
     def open_page(name: str, *, report: bool = False, **options):
         path = tmp_path / f"{name}.html"
@@ -47,9 +62,6 @@ def page(browser, solved, tmp_path):
             sol.report(path)
         else:
             sol.animate(path)
-        opened.append(browser.open(path, **options))
-        return opened[-1].ready()
+        return opened(path, **options).ready()
 
-    yield open_page
-    for one in opened:
-        one.close()
+    return open_page

@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
+from dalembert.problems import (
+    catalogue,
+    catalogue_contact,
+    catalogue_large,
+    catalogue_multibody,
+    catalogue_quasi_linear,
+    catalogue_singular,
+)
 from dalembert.solution import Solution, Statistics, Trajectory
+
+EVERY = {
+    name: make
+    for listed in (
+        catalogue, catalogue_contact, catalogue_large, catalogue_multibody, catalogue_quasi_linear, catalogue_singular
+    )
+    for name, make in listed().items()
+}  # fmt: skip
+
+
+@cache
+def animated(name: str):
+    """The animation of a problem that stays where it starts."""
+    return still(EVERY[name]()).animate(frames=3)
 
 
 def still(problem, *, moments: int = 3) -> Solution:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dalembert.viewer.encode import NARROW, WIDE, Channel, Packer, quantized, unpacked
+from dalembert.viewer.encode import FINER, IS_WIDE, NARROW, WIDE, Channel, Packer, quantized, unpacked
 
 finite = st.floats(-1e200, 1e200, allow_nan=False)
 
@@ -44,11 +44,37 @@ def test_jumps_from_end_to_end(fine):
 
 def test_wide_channels_where_they_are_needed():
     turns = np.linspace(0, 5000, 400)
-    _, step, wide, _ = quantized(Channel(turns, 1e-3))
-    assert wide
-    assert step == pytest.approx(2500 / WIDE)
-    assert np.abs(there_and_back(turns, [(turns, 1e-3)])["channels"][0] - turns).max() < 1e-5
+    _, step, flags, _ = quantized(Channel(turns, 1e-3))
+    assert flags == IS_WIDE
+    assert step == pytest.approx(1e-3 / FINER)
+    assert np.abs(there_and_back(turns, [(turns, 1e-3)])["channels"][0] - turns).max() <= step / 2 * (1 + 1e-9)
     assert not quantized(Channel(turns, 1.0))[2]
+    assert quantized(Channel(turns, 1e-30))[1] == 2500 / WIDE  # there is nothing finer
+
+
+@pytest.mark.parametrize("fine", [0.0, 1e-7])
+def test_what_is_no_number_is_a_gap(fine):
+    values = np.array([np.nan, 1.0, 2.0, np.inf, -np.inf, -3.0, np.nan])
+    back = there_and_back(np.arange(7), [(values, fine), (np.full(7, np.nan), fine), (np.full(7, 5.0), fine)])
+    finite = np.isfinite(values)
+    np.testing.assert_array_equal(np.isnan(back["channels"][0]), ~finite)
+    np.testing.assert_allclose(back["channels"][0][finite], values[finite], atol=1e-4)
+    assert np.isnan(back["channels"][1]).all()
+    assert (back["channels"][2] == 5).all()
+    lonely = there_and_back(np.arange(3), [([np.nan, 5.0, 5.0], fine)])["channels"][0]
+    np.testing.assert_array_equal(lonely, [np.nan, 5.0, 5.0])
+
+
+def test_times_of_curves_are_as_fine_as_anybody_sees():
+    t = np.sort(np.random.default_rng(5).uniform(10, 30, 500))
+    t[100] = t[101]  # a jump: both sides have the same time
+    packer = Packer()
+    packer.curve(t, [Channel(np.sin(t))])
+    packer.curve(t[::-1], [Channel(np.sin(t[::-1]))])
+    there, back = unpacked(packer.described())
+    assert np.abs(there["t"] - t).max() < 2e-5
+    assert there["t"][100] == there["t"][101]
+    assert np.abs(back["t"] - t[::-1]).max() < 2e-5
 
 
 def test_constants_cost_nothing():

@@ -50,15 +50,17 @@ ENTRIES = (
         "Drawing(points)": lambda value: draw.Drawing([draw.Dot("A")], points=value),
         "Drawing(point)": lambda value: SOLUTION.animate(drawing=draw.Drawing([draw.Dot("A")], points={"A": value})),
         "Drawing(up)": lambda value: draw.Drawing([], up=value),
+        "Drawing(name)": lambda value: SOLUTION.animate(drawing=draw.Drawing([draw.Dot((0, 0))], name=value), frames=3),
+        "Drawing(follow)": lambda value: draw.Drawing([], follow=value),
         "On(body)": lambda value: SOLUTION.animate(drawing=[draw.Dot(draw.On(value))]),
         "On(at)": lambda value: SOLUTION.animate(
             drawing=[draw.Body((0, 0), name="b"), draw.Dot(draw.On("b", value))], frames=3
         ),
         "animate(frames=)": lambda value: SOLUTION.animate(frames=value),
         "animate(plots=)": lambda value: SOLUTION.animate(plots=value, frames=3),
-        "animate(title=)": lambda value: SOLUTION.animate(title=value, frames=3).html(),
+        "animate(title=)": lambda value: SOLUTION.animate("page.html", title=value, frames=3).html(),
         "animate(speed=)": lambda value: SOLUTION.animate(speed=value, frames=3).html(),
-        "report(title=)": lambda value: SOLUTION.report(title=value),
+        "report(title=)": lambda value: SOLUTION.report("page.html", title=value),
         "plot(name)": lambda value: SOLUTION.plot(value),
     }
     | {

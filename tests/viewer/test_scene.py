@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from still import still
+from still import EVERY, animated, still
 
 import dalembert as da
 from dalembert.draw import Arrow, Body, Columns, Dot, Link, Trace
-from dalembert.problems import (
-    catalogue,
-    catalogue_contact,
-    catalogue_large,
-    catalogue_multibody,
-    catalogue_quasi_linear,
-    catalogue_singular,
-)
 from dalembert.viewer.sampling import marks, sampled
-
-EVERY = {
-    name: make
-    for listed in (
-        catalogue, catalogue_contact, catalogue_large, catalogue_multibody, catalogue_quasi_linear, catalogue_singular
-    )
-    for name, make in listed().items()
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_problem_has_a_drawing(name):
-    problem = EVERY[name]()
-    assert problem.model.drawing is not None
-    scene = still(problem).animate().scene
+    assert EVERY[name]().model.drawing is not None
+    scene = animated(name).scene
     low, high = (np.array(corner) for corner in scene.box)
     assert np.isfinite(low).all()
     assert (high >= low).all()

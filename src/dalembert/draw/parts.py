@@ -191,6 +191,8 @@ class Drawing:
         Which way is up in space. Default: z.
     name : str, optional
         Title of the picture.
+    follow : bool, optional
+        Whether the camera goes along. Default: if the mechanism goes far away.
 
     Examples
     --------
@@ -206,6 +208,7 @@ class Drawing:
     points: Mapping[str, Any] = field(default_factory=dict)
     up: str = "z"
     name: str | None = None
+    follow: bool | None = None
 
     def __post_init__(self) -> None:
         faults: list[str] = []
@@ -225,6 +228,10 @@ class Drawing:
             faults.append(f"points={shown(self.points)} must be a mapping of names to places")
         if not (type(self.up) is str and self.up in ("x", "y", "z")):
             faults.append(f"up={shown(self.up)} must be 'x', 'y' or 'z'")
+        if self.name is not None and type(self.name) is not str:
+            faults.append(f"name={shown(self.name)} must be text")
+        if self.follow is not None and not isinstance(self.follow, bool):
+            faults.append(f"follow={shown(self.follow)} must be True, False or None")
         if faults:
             raise ModelError("this drawing has faults", faults)
         object.__setattr__(self, "parts", tuple(parts))

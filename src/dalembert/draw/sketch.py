@@ -50,6 +50,7 @@ class Layout:
     up: str = "z"
     name: str | None = None
     planar: bool | None = None  # None: as the entries say
+    follow: bool | None = None  # None: if it goes far
     quiet: tuple[str, ...] = ()  # kinds of arrows that are not shown before somebody asks for them
 
 
@@ -160,7 +161,7 @@ class _Collected:
         if self.faults:
             raise ModelError("this drawing has faults", self.faults)
         bodies = tuple(part for part in parts if isinstance(part, Body))
-        self.layout = Layout(tuple(parts), bodies, drawing.up, drawing.name)
+        self.layout = Layout(tuple(parts), bodies, drawing.up, drawing.name, follow=drawing.follow)
 
     def _part(self, part: Part, number: int) -> Part:
         label = f"{TOGETHER}: {part.noun} {number}"

@@ -84,7 +84,9 @@ def railway_carriage(*, speed: float = 20.0, t_end: float = 15.0) -> Problem:
     check_positive("railway_carriage", speed=speed, t_end=t_end)
     model = EquationsOfMotion(
         name="railway_carriage",
-        drawing=vehicles.railway_carriage({b: k * _PIVOT for b, k in _BOGIES.items()}, {a: _place(a) for a in _AXLES}),
+        drawing=vehicles.railway_carriage(
+            {b: k * _PIVOT for b, k in _BOGIES.items()}, {a: _place(a) for a in _AXLES}, _offset, speed * t_end
+        ),
         p=[f"car_{d}" for d in _DIRECTIONS[1:]] + [f"{body}_{d}" for body in _BODIES for d in _DIRECTIONS],
         parameters={**_PARAMETERS, "speed": speed},
         inputs={f"line_{axle}": _line(_place(axle), speed) for axle in _AXLES},
@@ -115,17 +117,18 @@ def _place(axle: str) -> float:
     return _BOGIES[bogie] * _PIVOT + sign * _AXLE
 
 
+def _offset(x):
+    """Lateral offset of the line at x: the curvature sin(2πσ) sin²(πσ) integrated twice."""
+    sigma = (x - _CURVE_START) / _CURVE_LENGTH
+    wave = 2 * np.pi * sigma
+    share = sigma + (np.sin(2 * wave) / 8 - np.sin(wave)) / (0.75 * 2 * np.pi)
+    return _CURVE_OFFSET * np.where(sigma < 0.0, 0.0, np.where(sigma > 1.0, 1.0, share))
+
+
 def _line(ahead: float, speed: float) -> Input:
-    """Lateral offset of the line where a wheelset is: the curvature sin(2πσ) sin²(πσ) integrated twice."""
-
-    def offset(t):
-        sigma = (speed * t + ahead - _CURVE_START) / _CURVE_LENGTH
-        wave = 2 * np.pi * sigma
-        share = sigma + (np.sin(2 * wave) / 8 - np.sin(wave)) / (0.75 * 2 * np.pi)
-        return _CURVE_OFFSET * np.where(sigma < 0.0, 0.0, np.where(sigma > 1.0, 1.0, share))
-
+    """The offset of the line where a wheelset is."""
     ends = (_CURVE_START - ahead, _CURVE_START + _CURVE_LENGTH - ahead)
-    return Input(offset, breakpoints=tuple(end / speed for end in ends))
+    return Input(lambda t: _offset(speed * t + ahead), breakpoints=tuple(end / speed for end in ends))
 
 
 def _mass(s):

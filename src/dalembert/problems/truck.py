@@ -76,7 +76,7 @@ def truck(*, version: str = "constrained", springs: str = "pneumatic", t_end: fl
 
     model = EquationsOfMotion(
         name=f"truck_{version}_{springs}",
-        drawing=vehicles.truck(),
+        drawing=vehicles.truck(SPEED),
         p=["z1", "z2", "th2", "z3", "z4", "th4", "x5", "z5", "th5"],
         parameters=dict(_PARAMETERS),
         inputs={

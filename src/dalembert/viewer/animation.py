@@ -15,6 +15,7 @@ from dalembert.draw import Columns, Drawing
 from dalembert.draw.sketch import sketch
 from dalembert.errors import DalembertError, FileError, OptionError
 from dalembert.viewer.curves import Plot, plots_of
+from dalembert.viewer.measures import is_ball
 from dalembert.viewer.page import page, player
 from dalembert.viewer.sampling import marks, sampled
 from dalembert.viewer.scene import Scene, build
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from dalembert.solution.solution import Solution
     from dalembert.solution.state_view import StateView
 
-#: frames by default, and how many there can be
-FRAMES, MOST_FRAMES = 480, 20_000
+#: frames by default, at least of large scenes, and how many there can be
+FRAMES, FEWEST_FRAMES, MOST_FRAMES = 480, 30, 20_000
+#: numbers that move, in all frames together, beyond which a scene has fewer frames: some 6 MB of a page
+MOST_NUMBERS = 4_000_000
 #: seconds that a film lasts by default if the time of the model does not suit
 SHORTEST, LONGEST, SECONDS = 2.0, 40.0, 10.0
 #: unknowns that are drawn as columns where there is no drawing
@@ -62,6 +65,7 @@ class Animation:
         self.marks = marks(sol)
         self.speed = _speed(self.t) if speed is None else speed
         self.subtitle = f"{sol.method.partition('(')[0]}, {sol.stats.accepted} steps" if sol.method else ""
+        self.note = ""  # that is shown in the picture
         self.path: Path | None = None
 
     def __repr__(self) -> str:
@@ -101,7 +105,7 @@ class Animation:
         if kind == ".html":
             if options:
                 raise OptionError(f"{', '.join(options)}: a page has no such option; films and pictures have them")
-            _write(path, self.html().encode())
+            write_page(path, self.html())
         else:
             from dalembert.viewer.film import film
 
@@ -115,7 +119,7 @@ def animate(
     path: str | PathLike | None = None,
     *,
     drawing: Any = None,
-    frames: Any = FRAMES,
+    frames: Any = None,
     plots: Any = None,
     title: str | None = None,
     speed: Any = None,
@@ -127,14 +131,16 @@ def animate(
         raise DalembertError(
             "an animation needs the model, and this result has none; use Solution.load(path, model=...)"
         )
-    frames = _whole("frames", frames)
+    own = sketch_of(model, drawing)
+    frames, note = _fitting(own.layout) if frames is None else (_whole("frames", frames), "")
     if speed is not None:
         speed = _positive("speed", speed)
     if title is not None and not isinstance(title, str):
         raise OptionError(f"title={shown(title)} must be text")
     view = sampled(sol, frames)
-    scene = scene_of(sol, view, drawing)
-    found = Animation(sol, view, scene, plots_of(view, plots, model), title=title or _title(model.name), speed=speed)
+    title = title or own.layout.name or named(model.name)
+    found = Animation(sol, view, scene_of(view, own, model), plots_of(sol, plots), title=title, speed=speed)
+    found.note = note if len(found.t) < FRAMES else ""
     if path is not None:
         found.save(path, **options)
     elif options:
@@ -142,12 +148,15 @@ def animate(
     return found
 
 
-def scene_of(sol: Solution, view: StateView, drawing: Any = None) -> Scene:
-    """The scene of a result: what the drawing shows at the points of a view."""
-    model = sol.model
+def sketch_of(model: Any, drawing: Any = None) -> Any:
+    """The drawing that was given, or the model's, or columns."""
     if drawing is None:
         drawing = model.drawing
-    own = sketch(default_drawing(model) if drawing is None else drawing, model)
+    return sketch(default_drawing(model) if drawing is None else drawing, model)
+
+
+def scene_of(view: StateView, own: Any, model: Any) -> Scene:
+    """What a drawing shows at the points of a view."""
     source = view._output_source()
 
     def evaluate(outputs: Any, name: str) -> np.ndarray:
@@ -167,6 +176,16 @@ def default_drawing(model: Any) -> Drawing:
     return Drawing([Columns(model.names(kind)[:MOST_COLUMNS])])
 
 
+def _fitting(layout: Any) -> tuple[int, str]:
+    """How many frames a drawing has if nobody says so, and what is told of it: pages of large ones stay small."""
+    places = sum(len(getattr(part, name)) if isinstance(getattr(part, name), tuple) else 1
+                 for part in layout.parts for name in part.places)  # fmt: skip
+    numbers = 3 * places + sum(0 if is_ball(body) else 4 for body in layout.bodies)
+    frames = max(FEWEST_FRAMES, min(FRAMES, MOST_NUMBERS // max(numbers, 1)))
+    note = f"{frames} frames in place of {FRAMES}: {len(layout.bodies) or places} parts move; frames= asks for more"
+    return frames, note if frames < FRAMES else ""
+
+
 def _speed(t: np.ndarray) -> float:
     """Time of the model in a second: its own if that can be watched, otherwise so that it takes some seconds."""
     length = abs(float(t[-1] - t[0]))
@@ -177,8 +196,16 @@ def _speed(t: np.ndarray) -> float:
     return float(power * min((1, 2, 5, 10), key=lambda n: abs(np.log(n * power / speed))))
 
 
-def _title(name: str) -> str:
-    return name.replace("_", " ").strip().capitalize() or name
+def title_of(model: Any) -> str:
+    """What the page of a model is called: as its drawing says, or by the name of the model."""
+    layout = getattr(model.drawing, "layout", None)
+    return getattr(layout, "name", None) or named(model.name)
+
+
+def named(name: str) -> str:
+    """The name of a model for people."""
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:] or name
 
 
 def _whole(name: str, value: Any) -> int:
@@ -198,9 +225,10 @@ def _positive(name: str, value: Any) -> float:
     return number
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_page(path: Path, text: str) -> None:
+    """The text as a file; names may contain halves of characters, which no file can hold."""
     try:
-        path.write_bytes(content)
+        path.write_bytes(text.encode("utf-8", "replace"))
     except (OSError, ValueError) as error:  # of names that the system does not take
         if isinstance(error, ValueError):
             raise FileError(f"{shown(str(path))}: cannot be written: {error}") from error

@@ -1,8 +1,7 @@
 """Films and pictures: the scene of an animation drawn into images, without a browser.
 
-Everything becomes polygons and lines in the plane of the image, in the order of their depth. What never changes, axes
-and background, is drawn once and copied (blitting), which makes a frame about ten times cheaper than drawing a figure
-anew.
+Planar scenes are drawn by matplotlib (`flat.py`): what never changes is drawn once and copied (blitting), which makes a
+frame about ten times cheaper than drawing a figure anew. Those in space have pixels of our own (`solid.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import numpy as np
 from dalembert.checks import NoNumber, real, shown
 from dalembert.errors import DalembertError, FileError, OptionError
 from dalembert.model.namespace import explain_unknown
-from dalembert.viewer.flat import Stage
 
 if TYPE_CHECKING:
     from dalembert.viewer.animation import Animation
@@ -41,7 +39,7 @@ class FilmOptions:
 def film(animation: Animation, path: Path, kind: str, given: dict[str, Any]) -> None:
     """Write a film (".gif", ".mp4") or a picture (".png")."""
     options = _options(given)
-    stage = Stage(animation, options.width, options.height, dark=options.dark, view=options.view)
+    stage = stage_of(animation, options)
     try:
         if kind == ".png":
             _picture(animation, stage, path, options)
@@ -53,6 +51,17 @@ def film(animation: Animation, path: Path, kind: str, given: dict[str, Any]) -> 
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         stage.close()
+
+
+def stage_of(animation: Animation, options: FilmOptions) -> Any:
+    """What draws the images."""
+    if animation.scene.planar:
+        from dalembert.viewer.flat import FlatStage
+
+        return FlatStage(animation, options.width, options.height, dark=options.dark)
+    from dalembert.viewer.solid import SolidStage
+
+    return SolidStage(animation, options.width, options.height, dark=options.dark, view=options.view)
 
 
 def _options(given: dict[str, Any]) -> FilmOptions:
@@ -102,7 +111,7 @@ def _moments(animation: Animation, options: FilmOptions) -> np.ndarray:
     return np.interp(order * along, order * animation.t, np.arange(len(animation.t)))
 
 
-def _picture(animation: Animation, stage: Stage, path: Path, options: FilmOptions) -> None:
+def _picture(animation: Animation, stage: Any, path: Path, options: FilmOptions) -> None:
     t = animation.t[-1] if options.t is None else options.t
     low, high = sorted((animation.t[0], animation.t[-1]))
     if not low <= t <= high:
@@ -111,13 +120,13 @@ def _picture(animation: Animation, stage: Stage, path: Path, options: FilmOption
     _image(stage, float(np.interp(order * t, order * animation.t, np.arange(len(animation.t))))).save(path)
 
 
-def _image(stage: Stage, moment: float) -> Any:
+def _image(stage: Any, moment: float) -> Any:
     from PIL import Image
 
-    return Image.fromarray(stage.draw(moment))
+    return Image.fromarray(stage.draw(moment)).convert("RGB")
 
 
-def _gif(animation: Animation, stage: Stage, path: Path, options: FilmOptions) -> None:
+def _gif(animation: Animation, stage: Any, path: Path, options: FilmOptions) -> None:
     from PIL import Image
 
     images = [_image(stage, moment) for moment in _moments(animation, options)]
@@ -128,7 +137,7 @@ def _gif(animation: Animation, stage: Stage, path: Path, options: FilmOptions) -
     flat[0].save(path, save_all=True, append_images=flat[1:], duration=duration, loop=0, optimize=False)
 
 
-def _mp4(animation: Animation, stage: Stage, path: Path, options: FilmOptions) -> None:
+def _mp4(animation: Animation, stage: Any, path: Path, options: FilmOptions) -> None:
     try:
         import imageio_ffmpeg
     except ImportError:
@@ -136,11 +145,11 @@ def _mp4(animation: Animation, stage: Stage, path: Path, options: FilmOptions) -
             "films in .mp4 need imageio-ffmpeg: pip install 'dalembert[video]'; .gif and .html work without it"
         ) from None
     size = (options.width - options.width % 2, options.height - options.height % 2)  # the codec wants even numbers
-    # "none": without an encoder's choice of block size
-    writer = imageio_ffmpeg.write_frames(str(path), size, fps=options.fps, quality=7, macro_block_size=2)
+    rgba = {"pix_fmt_in": "rgba", "macro_block_size": 2}  # the size stays what it is
+    writer = imageio_ffmpeg.write_frames(str(path), size, fps=options.fps, quality=7, **rgba)
     try:
         writer.send(None)
         for moment in _moments(animation, options):
-            writer.send(np.ascontiguousarray(stage.draw(moment)[: size[1], : size[0], :3]))
+            writer.send(np.ascontiguousarray(stage.draw(moment)[: size[1], : size[0]]))
     finally:
         writer.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,26 @@ def turned(q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return v + w * t + np.cross(u, t)
 
 
+def composed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Euler parameters of one rotation after the other: `second` within `first`."""
+    a, u = first[0], first[1:]
+    b, v = second[0], second[1:]
+    return np.concatenate([[a * b - u @ v], a * v + b * u + np.cross(u, v)])
+
+
+def towards(vector: np.ndarray) -> np.ndarray:
+    """Euler parameters that turn z into the direction of a vector.
+
+    >>> turned(towards(np.array([0.0, 3.0, 0.0])), np.array([0.0, 0.0, 1.0])).round(12).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    x, y, z = vector / (np.linalg.norm(vector) or 1.0)
+    if z < -0.999999:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    q = np.array([1 + z, -y, x, 0.0])
+    return q / np.linalg.norm(q)
+
+
 # -- surfaces ----------------------------------------------------------------------------------------------------------
 
 
@@ -81,17 +103,26 @@ def surface(shape: Any) -> tuple[str, np.ndarray, Surface] | None:
         ratio = round(shape.length / shape.radius, 6)
         return f"capsule {ratio}", np.full(3, shape.radius), capsule(ratio)
     if isinstance(shape, of_bodies.Plate):
-        return f"plate {id(shape)}", np.ones(3), plate(shape.outline[:, :2], shape.thickness)
+        own = plate(shape.outline[:, :2], shape.thickness)
+        return f"plate {_mark(own)}", np.ones(3), own
     if isinstance(shape, of_bodies.Mesh) and shape.vertices is not None:
-        return f"mesh {id(shape)}", np.ones(3), flat(shape.vertices * shape.scale, shape.faces)
+        own = flat(shape.vertices * shape.scale, shape.faces)
+        return f"mesh {_mark(own)}", np.ones(3), own
     return None
 
 
+def _mark(own: Surface) -> str:
+    """By which equal surfaces are known."""
+    return blake2b(own.vertices.tobytes(), digest_size=6).hexdigest()
+
+
+@cache
 def sphere(rounds: int = ROUND) -> Surface:
     """Of radius 1."""
     return revolved(np.linspace(-np.pi / 2, np.pi / 2, rounds // 2 + 1), np.zeros(rounds // 2 + 1), rounds)
 
 
+@cache
 def capsule(ratio: float) -> Surface:
     """Of radius 1, with so many radii between the centres of its ends."""
     half = np.linspace(0, np.pi / 2, ROUND // 4 + 1)
@@ -108,6 +139,7 @@ def revolved(latitude: np.ndarray, shift: np.ndarray, rounds: int) -> Surface:
     return Surface(vertices.reshape(-1, 3), normals.reshape(-1, 3), _grid(len(latitude), rounds + 1))
 
 
+@cache
 def cylinder() -> Surface:
     """Of radius and length 1, about z."""
     around = np.linspace(0, 2 * np.pi, ROUND + 1)
@@ -122,6 +154,7 @@ def cylinder() -> Surface:
     return joined(parts)
 
 
+@cache
 def cone() -> Surface:
     """With the base, of radius 1, at z = 0 and the tip at z = 1."""
     around = np.linspace(0, 2 * np.pi, ROUND + 1)
@@ -134,6 +167,7 @@ def cone() -> Surface:
     return joined([side, Surface(base, np.tile([0, 0, -1.0], (len(base), 1)), np.stack([0 * k, k + 1, k], -1))])
 
 
+@cache
 def box() -> Surface:
     """A cube of length 1."""
     corners, faces = [], []
@@ -177,6 +211,7 @@ def joined(parts: list[Surface]) -> Surface:
     )
 
 
+@cache
 def helix(coils: int = 8, thin: float = 0.1) -> Surface:
     """A wire around z from 0 to 1, about a circle of radius 1."""
     steps, rounds = 14 * coils, 6

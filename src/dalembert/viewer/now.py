@@ -1,4 +1,4 @@
-"""A scene at one moment, in numbers; and the few figures that images are drawn with."""
+"""A scene at one moment, in numbers."""
 
 from __future__ import annotations
 
@@ -48,34 +48,3 @@ class Now:
         """Where a place has been so far."""
         whole = self.scene.values(place, len(self.scene.channels[0].values))[: self.k + 1]
         return np.concatenate([whole, self.place(place)[None]])
-
-
-def darker(color: Any) -> Any:
-    from matplotlib.colors import to_rgba
-
-    r, g, b, a = to_rgba(color)
-    return (0.62 * r, 0.62 * g, 0.62 * b, a)
-
-
-def bar(a: np.ndarray, b: np.ndarray, half: float) -> np.ndarray:
-    """A bar with round ends."""
-    angle = np.arctan2(b[1] - a[1], b[0] - a[0])
-    turn = np.linspace(np.pi / 2, 3 * np.pi / 2, 9) + angle
-    first = a + half * np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
-    second = b - half * np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
-    return np.concatenate([first, second, first[:1]])
-
-
-def circle(at: np.ndarray, radius: float) -> np.ndarray:
-    turn = np.linspace(0, 2 * np.pi, 33)
-    return at + radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
-
-
-def zigzag(a: np.ndarray, b: np.ndarray, coils: int, width: float) -> np.ndarray:
-    along = b - a
-    length = np.hypot(*along[:2]) or 1.0
-    n = np.array([-along[1], along[0], 0.0]) / length * width / 2
-    steps = np.linspace(0.1, 0.9, 2 * coils + 2)
-    aside = np.where(np.arange(2 * coils + 2) % 2, 1.0, -1.0)
-    aside[[0, -1]] = 0.0
-    return np.concatenate([[a], a + steps[:, None] * along + aside[:, None] * n, [b]])

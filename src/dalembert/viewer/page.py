@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.viewer.encode import Channel, Packer
-from dalembert.viewer.geometry import Surface, cone, cylinder, sphere
+from dalembert.viewer.geometry import Surface, cone, cylinder
+from dalembert.viewer.sampling import thinned
 
 if TYPE_CHECKING:
     from dalembert.viewer.animation import Animation
+    from dalembert.viewer.curves import Plot
 
 #: the player's files in the order in which they stand in a page
 SCRIPTS = (
-    "data.js", "theme.js", "planar.js", "linear.js", "webgl.js", "spatial.js", "plots.js", "player.js", "start.js",
+    "data.js", "theme.js", "planar.js", "linear.js", "webgl.js", "spatial.js", "plots.js", "controls.js", "player.js",
+    "start.js",
 )  # fmt: skip
 
 
@@ -45,40 +48,59 @@ def player(animation: Animation) -> str:
     return f'<section class="da-player" data-scene="1">{embedded(scene_data(animation))}</section>'
 
 
+def compact(data: dict[str, Any]) -> str:
+    """Data as JSON."""
+    return json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def embedded(data: dict[str, Any]) -> str:
     """Data as an element that scripts read; nothing in there can end it."""
-    text = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    text = compact(data).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return f'<script type="application/json">{text}</script>'
 
 
 def scene_data(animation: Animation) -> dict[str, Any]:
     """Everything that the player wants to know."""
     scene, packer = animation.scene, Packer()
-    channels, plots = list(scene.channels), []
-    for plot in animation.plots:
-        curves = []
-        for name, values in plot.curves.items():
-            curves.append({"name": name, "c": len(channels)})
-            channels.append(Channel(np.nan_to_num(np.asarray(values, float), posinf=0.0, neginf=0.0)))
-        plots.append({"title": plot.title, "curves": curves, "log": plot.log})
-    packer.table(animation.t, channels)
-    surfaces = dict(scene.surfaces)
+    packer.table(animation.t, scene.channels)
+    plots = plotted(packer, animation.plots)
+    surfaces = {name: surface for name, surface in scene.surfaces.items() if name != "sphere"}
     if not scene.planar:
-        surfaces = {"rod": cylinder(), "ball": sphere(16), "cone": cone()} | surfaces
+        surfaces = {"rod": cylinder(), "cone": cone()} | surfaces
     meshes = {name: _packed(packer, surface) for name, surface in surfaces.items()}
-    numbers = {name: k for k, name in enumerate(meshes)}
+    numbers = {name: k for k, name in enumerate(meshes)} | {"sphere": -1}  # balls need no triangles
     bodies = [body | {"shapes": [_numbered(shape, numbers) for shape in body["shapes"]]} for body in scene.bodies]
     items = [
         item | {"shapes": [_numbered(shape, numbers) for shape in item["shapes"]]} if "shapes" in item else item
         for item in scene.items
     ]
-    names = {"bodies": bodies, "items": items, "meshes": list(meshes.values()), "meshNames": list(meshes)}
+    packer.text(compact({"bodies": bodies, "items": items, "meshes": list(meshes.values()), "meshNames": list(meshes)}))
     view = {"planar": scene.planar, "up": scene.up, "box": scene.box, "size": scene.size, "centre": scene.centre}
-    view |= {"follow": scene.follow, "scales": scene.scales, "quiet": list(scene.quiet)}
+    view |= {"reach": scene.reach, "follow": scene.follow, "scales": scene.scales, "quiet": list(scene.quiet)}
     marks = [[mark.t, mark.kind, mark.name] for mark in animation.marks]
-    said = {"title": animation.title, "subtitle": animation.subtitle, "speed": animation.speed, "marks": marks}
-    return said | view | names | {"plots": plots, "data": packer.described()}
+    said = {"title": animation.title, "subtitle": animation.subtitle, "note": animation.note}
+    said |= {"speed": animation.speed, "marks": marks}
+    return said | view | {"plots": plots, "data": packer.described()}
+
+
+def plotted(packer: Packer, plots: list[Plot]) -> list[dict[str, Any]]:
+    """Plots for the page: of each curve, where it stands in which table. Long ones are thinned out."""
+    found = []
+    for plot in plots:
+        together: dict[bytes, list[tuple[str, np.ndarray, np.ndarray]]] = {}  # curves at the same points
+        for name, values in plot.curves.items():
+            values = np.asarray(values, float)
+            if plot.log:  # a logarithm needs relative accuracy, which steps of equal size have not
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    values = np.log10(values)
+            rows = thinned(values)
+            together.setdefault(rows.tobytes(), []).append((name, rows, values[rows]))
+        places = {}
+        for same in together.values():
+            table = packer.curve(np.asarray(plot.t, float)[same[0][1]], [Channel(values) for _, _, values in same])
+            places |= {name: {"name": name, "table": table, "c": c} for c, (name, _, _) in enumerate(same)}
+        found.append({"title": plot.title, "curves": [places[name] for name in plot.curves], "log": plot.log})
+    return found
 
 
 def _packed(packer: Packer, surface: Surface) -> dict[str, Any]:

@@ -6,8 +6,8 @@ by channels, ``{"x": [x, y]}`` at rest, ``{"b": body, "at": [x, y]}`` fixed to a
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from dalembert.draw.sketch import Layout, OnBody
 from dalembert.errors import ModelError
 from dalembert.multibody.boundaries import Plane
 from dalembert.multibody.shapes import Line
+from dalembert.viewer.bounds import Bounds
 from dalembert.viewer.encode import Channel
 from dalembert.viewer.geometry import Surface, helix, outline, quaternion, steady, surface, turned
 from dalembert.viewer.measures import css_color, extent, held_values, is_ball, listed, rounded, short
@@ -25,9 +26,6 @@ from dalembert.viewer.measures import css_color, extent, held_values, is_ball, l
 FINE, ARROW = 1 / 8000, 0.22
 #: of angles, in radians, and of Euler parameters
 FINE_ANGLE = 1e-3
-#: a scene that moves this many times its own size is followed by the camera; a vehicle, which goes away and does not
-#: come back, before that
-FAR, AWAY = 8.0, 3.0
 
 
 @dataclass
@@ -42,6 +40,7 @@ class Scene:
     surfaces: dict[str, Surface] = field(default_factory=dict)
     box: tuple[list[float], list[float]] = ((), ())  # of everything at all times
     size: float = 1.0  # of the mechanism itself
+    reach: list[float] = field(default_factory=list)  # how far it extends from its middle
     centre: list[int] = field(default_factory=list)  # channels of its middle
     follow: bool = False
     scales: dict[str, float] = field(default_factory=dict)  # of arrows: length over size of the vector
@@ -81,11 +80,13 @@ class _Builder:
             planar = not any(self._is_spatial(part) for part in layout.parts)
         self.scene = Scene(planar, layout.up, quiet=layout.quiet)
         self._known: dict[Any, int] = {}
+        self._shapes: dict[Any, Any] = {}
         refs = [ref for part in layout.parts for name in part.places for ref in listed(getattr(part, name))]
         held = {ref.body for ref in refs if isinstance(ref, OnBody) and any(ref.at)}
         for number, body in enumerate(layout.bodies):
             self._body(body, turns=number in held or not is_ball(body))
         self._measure()
+        self._drawn = 0  # bodies that have an item already
         for part in layout.parts:
             self._part(part)
 
@@ -99,7 +100,7 @@ class _Builder:
 
     def _channel(self, values: np.ndarray, fine: float = 0.0) -> int:
         constant = bool((values == values[0]).all())
-        key = ("constant", float(values[0])) if constant else values.tobytes()
+        key = ("constant", float(values[0])) if constant else blake2b(values.tobytes(), digest_size=16).digest()
         if key not in self._known:
             self._known[key] = len(self.scene.channels)
             self.scene.channels.append(Channel(np.array(values, float), fine))
@@ -144,6 +145,8 @@ class _Builder:
             rotation = self._rotation(body) if turns else np.tile([1.0, 0.0, 0.0, 0.0], (self.count, 1))
             columns = [*at.T, *rotation.T]
         shapes = [found for shape in body.shape if (found := self._shape(shape, body.color)) is not None]
+        if scene.planar and np.ptp(angle):  # a radius shows that a disc turns
+            shapes = [shape | {"turns": 1} if "circle" in shape else shape for shape in shapes]
         channels = [self._channel(c, FINE_ANGLE if k >= scene.width else 0.0) for k, c in enumerate(columns)]
         scene.bodies.append({"name": body.name or f"body {len(scene.bodies) + 1}", "c": channels, "shapes": shapes})
 
@@ -163,6 +166,13 @@ class _Builder:
         return steady(values / np.linalg.norm(values, axis=1, keepdims=True))
 
     def _shape(self, shape: Any, color: Any = None) -> dict[str, Any] | None:
+        """A shape as it is drawn; thousands of bodies may share one."""
+        key = (id(shape), str(color))
+        if key not in self._shapes:
+            self._shapes[key] = self._drawn_shape(shape, color)
+        return self._shapes[key]
+
+    def _drawn_shape(self, shape: Any, color: Any) -> dict[str, Any] | None:
         found = {"color": css_color(color if shape.color is None else shape.color)}
         if self.scene.planar:
             drawn = outline(shape)
@@ -184,68 +194,61 @@ class _Builder:
     # -- size ------------------------------------------------------------------------------------------------------
 
     def _measure(self) -> None:
-        """The box around everything, the size of the mechanism, and whether the camera has to go along."""
         scene, width = self.scene, self.scene.width
-        moving, fixed = self._extents()
-        points = np.stack(moving or [np.zeros((self.count, width))])
-        low, high = points.min(axis=0), points.max(axis=0)  # at each moment
-        size = float(np.median((high - low).max(axis=1)))
-        box_low, box_high = low.min(axis=0), high.max(axis=0)
-        whole = float((box_high - box_low).max())
-        if not size > 1e-3 * whole:  # a single point has no size of its own
-            size = whole / 4 or 1.0
-        middle = (low + high) / 2
+        bounds = Bounds(self.count, width)
+        for number in range(len(scene.bodies)):
+            self._around_body(bounds, number)
+        for part in self.layout.parts:
+            self._around_part(bounds, part)
         level = [k for k in range(width) if "xyz"[k] != ("y" if scene.planar else scene.up)]
-        gone = float(np.abs(middle[-1] - middle[0])[level].max())
-        scene.follow = whole > FAR * size or (whole > AWAY * size and gone > 0.6 * whole)
-        scene.size = size if scene.follow else max(size, whole)
-        for one_low, one_high in fixed:  # of the ground so much that one sees what things stand on
-            box_low = np.minimum(box_low, np.maximum(one_low, box_low - scene.size))
-            box_high = np.maximum(box_high, np.minimum(one_high, box_high + scene.size))
-        scene.box = (box_low.tolist(), box_high.tolist())
-        scene.centre = [self._channel(column, scene.size * FINE) for column in middle.T]
+        measures = bounds.measured(level, self.layout.follow)
+        scene.box, scene.size, scene.reach, scene.follow = measures.box, measures.size, measures.reach, measures.follow
+        scene.centre = [self._channel(column, scene.size * FINE) for column in measures.middle.T]
         for body in scene.bodies:  # how fine they have to be is known only now
             for k in body["c"][:width]:
                 scene.channels[k] = Channel(scene.channels[k].values, scene.size * FINE)
 
-    def _extents(self) -> tuple[list[np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
-        """Points over time around everything that moves, and boxes around what does not."""
+    def _around_body(self, bounds: Bounds, number: int) -> None:
+        scene, width = self.scene, self.scene.width
+        body, given = scene.bodies[number], self.layout.bodies[number]
+        if is_ball(given):
+            at = np.stack([scene.channels[k].values for k in body["c"][:width]], -1)
+            bounds.add(at, max(shape.radius for shape in given.shape))
+            return
+        boxes = [box for shape in body["shapes"] if (box := extent(shape, width, scene.surfaces)) is not None]
+        low = np.min([b[0] for b in boxes] or [[0.0] * width], axis=0)
+        high = np.max([b[1] for b in boxes] or [[0.0] * width], axis=0)
+        at = scene.values({"b": number, "at": [0.0] * width}, self.count)
+        directions = np.eye(width).tolist()
+        axes = np.stack([scene.values({"b": number, "at": one}, self.count) - at for one in directions], -1)
+        bounds.add_box(low, high, at, axes)
+
+    def _around_part(self, bounds: Bounds, part: of_drawings.Part) -> None:
         scene, width, count = self.scene, self.scene.width, self.count
-        moving: list[np.ndarray] = []
-        fixed: list[tuple[np.ndarray, np.ndarray]] = []
-        for number, body in enumerate(scene.bodies):
-            boxes = [box for shape in body["shapes"] if (box := extent(shape, width, scene.surfaces)) is not None]
-            low, high = (
-                np.min([b[0] for b in boxes] or [[0.0] * width], axis=0),
-                np.max([b[1] for b in boxes] or [[0.0] * width], axis=0),
-            )
-            for corner in itertools.product(*zip(low, high, strict=True)):
-                moving.append(scene.values({"b": number, "at": list(corner)}, count))
-        for part in self.layout.parts:
-            if isinstance(part, of_drawings.Body | of_drawings.Arrow):
-                continue
-            for ref in (ref for name in part.places for ref in listed(getattr(part, name))):
-                values = scene.values(self._at_first(ref), count) if isinstance(ref, OnBody) else self._point(ref)
-                radius = float(getattr(part, "radius", None) or 0.0)
-                moving += [values - radius, values + radius] if radius else [values]
-            if isinstance(part, of_drawings.Columns):
-                values = np.stack([self._number(k) for k in part.values], -1)
-                high = float(np.abs(values).max()) or 1.0
-                corners = [(-0.1 * high, min(0.0, values.min())), (1.8 * high, high)]
-                moving += [np.tile(corner, (count, 1)) for corner in corners]
-            if isinstance(part, of_drawings.Fixed):
-                shapes = [found for one in part.shape if (found := self._shape(one)) is not None]
-                fixed += [box for one in shapes if (box := extent(one, width, scene.surfaces)) is not None]
-        if moving:
-            points = np.stack(moving)
-            middle = (points.min(axis=(0, 1)) + points.max(axis=(0, 1))) / 2
-            for part in self.layout.parts:
-                for shape in part.shape if isinstance(part, of_drawings.Fixed) else ():
-                    if isinstance(shape, Plane):  # of a plane without end the point below everything
-                        normal = (shape.rotation @ shape.outward(scene.planar))[:width]
-                        foot = middle - normal * float(normal @ (middle - shape.position[:width]))
-                        fixed.append((foot, foot))
-        return moving, fixed
+        if isinstance(part, of_drawings.Body | of_drawings.Arrow):
+            return
+        radius, places = float(getattr(part, "radius", None) or 0.0), []
+        for ref in (ref for name in part.places for ref in listed(getattr(part, name))):
+            places.append(scene.values(self._at_first(ref), count) if isinstance(ref, OnBody) else self._point(ref))
+        if isinstance(part, of_drawings.Path) and all((values == values[0]).all() for values in places):
+            points = np.array([values[0] for values in places])  # a road, a rail: as large as it may be
+            bounds.fixed.append((points.min(axis=0), points.max(axis=0)))
+            return
+        for values in places:
+            bounds.add(values, radius)
+        if isinstance(part, of_drawings.Columns):
+            for corner in chart(np.stack([self._number(k) for k in part.values], -1)).corners:
+                bounds.add(np.tile(corner, (count, 1)))
+        if isinstance(part, of_drawings.Fixed):
+            for shape in part.shape:
+                drawn = self._shape(shape)
+                box = None if drawn is None else extent(drawn, width, scene.surfaces)
+                if isinstance(shape, Plane):  # of a plane without end the point below everything
+                    normal = (shape.rotation @ shape.outward(scene.planar))[:width]
+                    foot = bounds.middle - normal * float(normal @ (bounds.middle - shape.position[:width]))
+                    box = (foot, foot)
+                if box is not None:
+                    bounds.fixed.append(box)
 
     def _at_first(self, ref: OnBody) -> dict[str, Any]:
         return {"b": ref.body, "at": list(ref.at[: self.scene.width])}
@@ -258,6 +261,9 @@ class _Builder:
         if isinstance(part, of_drawings.Fixed):
             shapes = [found for one in part.shape if (found := self._shape(one, part.color)) is not None]
             items.append({"kind": "fixed", "shapes": shapes})
+        elif isinstance(part, of_drawings.Body):
+            items.append({"kind": "body", "b": self._drawn})
+            self._drawn += 1
         elif isinstance(part, of_drawings.Link | of_drawings.Spring):
             item = {"kind": kind, "a": self._place(part.first), "b": self._place(part.second), "width": part.width}
             if isinstance(part, of_drawings.Spring):
@@ -292,17 +298,33 @@ class _Builder:
         scene.items.append(item)
 
     def _columns(self, part: of_drawings.Columns) -> None:
-        """Columns from zero to each value, in a picture about as high as wide."""
         values = [self._number(k) for k in part.values]
-        high = float(np.abs(values).max()) or 1.0
-        step = 1.7 * high / max(len(values) - 1, 1) if len(values) > 1 else high
-        for k, (value, label) in enumerate(zip(values, part.labels, strict=True)):
-            x = k * step
-            top = self._placed(np.stack([np.full(self.count, x), value], -1))
-            foot = {"x": [short(x), 0.0]}
-            width = min(0.5 * step, 0.2 * high)
-            self.scene.items.append({"kind": "link", "a": foot, "b": top, "width": width, "color": None, "flat": 1})
-            self.scene.items.append({"kind": "label", "at": foot, "text": str(label), "below": 1})
-        ends = {"x": [-0.1 * high, 0.0]}, {"x": [(len(values) - 1) * step + 0.1 * high, 0.0]}
-        line = {"kind": "path", "through": list(ends), "closed": False, "filled": False, "width": None, "color": None}
-        self.scene.items.append(line | {"thin": 1})
+        frame = chart(np.stack(values, -1))
+        item = {"kind": "columns", "labels": [str(label) for label in part.labels], "x": rounded(frame.x)}
+        item |= {"c": [self._channel(value) for value in values], "width": short(frame.width)}
+        self.scene.items.append(item | {"low": short(frame.low), "high": short(frame.high)})
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Where columns stand: from zero to each value, in a picture about half as wide again as high."""
+
+    x: np.ndarray
+    width: float
+    low: float
+    high: float
+
+    @property
+    def corners(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Around the columns, the numbers beside and the names below them."""
+        height, end = self.high - self.low, float(self.x[-1]) + self.x[0]
+        return (-0.09 * end, self.low - 0.1 * height), (end, self.high + 0.05 * height)
+
+
+def chart(values: np.ndarray) -> Chart:
+    """The frame for columns of these values (times, columns)."""
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    if not high > low:
+        high = low + 1.0
+    step = 1.5 * (high - low) / values.shape[1]
+    return Chart((np.arange(values.shape[1]) + 0.5) * step, 0.62 * step, low, high)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.viewer.flat import PALETTE
+from dalembert.viewer.palette import PALETTE
 
 if TYPE_CHECKING:
     from dalembert.solution.solution import Solution

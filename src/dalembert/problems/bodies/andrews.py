@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from dalembert.multibody.shapes import Line
+from dalembert.multibody.shapes import Line, Plate
 from dalembert.multibody.system import Multibody
 
 from ..andrews import _OURS, _P0, _PARAMETERS
@@ -63,7 +63,8 @@ def andrews_system() -> Multibody:
     mb = Multibody(planar=True, gravity=(0, 0), name="andrews_from_bodies")
 
     def body(k, com, *points):
-        return mb.body(f"K{k}", getattr(s, f"m{k}"), getattr(s, f"I{k}"), com, shape=Line([(0, 0), *points]))
+        shape = Plate([(0, 0), *points[:2]]) if len(points) > 1 else Line([(0, 0), *points])
+        return mb.body(f"K{k}", getattr(s, f"m{k}"), getattr(s, f"I{k}"), com, shape=shape)
 
     K1 = body(1, (s.ra, 0), (s.rr, 0))
     K2 = body(2, (-s.da, 0), (-s.d, 0))

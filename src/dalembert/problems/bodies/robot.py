@@ -40,6 +40,7 @@ AXES = (
     Axis("flange", X, (0.08, 0.0, 0.0), 5.3, (0.06, 0.01, 0.03), (0.02, 0.025, 0.022), 0.0, 2.0, 5.0, 40.0, 2.0),
 )
 GRAVITY = 9.81
+ORANGE, DARK = "#f0862e", "#3a424d"
 
 # torque version: t, angles, rates
 _KNOWN = (
@@ -93,12 +94,16 @@ def six_axis_robot(coordinates: str = "joint", *, drive: str = "torque", t_end: 
 def robot_system(*, drive: str = "torque") -> Multibody:
     """The arm, its joints axis1 … axis6, and motor1 … motor6."""
     mb = Multibody(gravity=(0.0, 0.0, -GRAVITY), name="six_axis_robot")
+    foot, pedestal = ((0.15, 0.03), (0.09, 0.2))  # radius and height
+    mb.ground.shape = [Cylinder(r, h, position=(0, 0, h / 2), color=DARK) for r, h in (foot, pedestal)]
     before = mb.ground
     for k, axis in enumerate(AXES, 1):
         end = AXES[k].at if k < len(AXES) else axis.com
-        shape = [Cylinder(0.06, 0.12, rotation=_from_z(axis.axis)), _bar((0.0, 0.0, 0.0), end)]
+        thick = 1.0 - 0.09 * k
+        drum = Cylinder(0.075 * thick, 0.17 * thick, rotation=_from_z(axis.axis), color=DARK)
+        shape = [drum, _bar((0.0, 0.0, 0.0), end, 0.055 * thick)]
         if k == len(AXES):
-            shape.append(Sphere(0.05, position=axis.com))
+            shape = [drum, Sphere(0.06, position=axis.com, color="#3b7dd8")]
         body = mb.body(axis.link, axis.mass, axis.inertia, axis.com, shape=shape)
         path = Path(axis.home, axis.swing, axis.frequency)
         joint = mb.revolute(
@@ -136,11 +141,12 @@ class Controller:
         return self.stiffness * behind - self.damping * s[f"{self.joint}.angle_dot"]
 
 
-def _bar(start, end) -> Capsule:
+def _bar(start, end, radius) -> Capsule:
     """A bar between two points."""
     start, end = np.array(start), np.array(end)
     length = float(np.linalg.norm(end - start))
-    return Capsule(0.04, length, position=(start + end) / 2, rotation=_from_z((end - start) / length))
+    middle, turn = (start + end) / 2, _from_z((end - start) / length)
+    return Capsule(radius, length, position=middle, rotation=turn, color=ORANGE)
 
 
 def _from_z(direction) -> np.ndarray:

@@ -75,6 +75,9 @@ def slider_crank_system(*, drive: str = "speed") -> Multibody:
     }
     bodies = [mb.body(name, mass, moments, com, shapes[name]) for name, (mass, com, moments) in BODIES.items()]
     crank, rod, slider = bodies
+    stand = Box((0.02, 0.05, HINGE[2] + 0.05), position=(-0.02, HINGE[1], (HINGE[2] - 0.05) / 2), color="#8a96a5")
+    rail = Box((0.36, 0.02, 0.03), position=(0.2, 0, -0.035), color="#8a96a5")
+    mb.ground.shape = [stand, rail]
     q, v = kinematics(0.0, SPEED)
     turning = Turning(SPEED) if drive == "speed" else None
     mb.revolute("hinge", mb.ground, crank, axis="x", at=HINGE, q0=q["hinge"], v0=v["hinge"], drive=turning)

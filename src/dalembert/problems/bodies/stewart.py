@@ -7,7 +7,7 @@ import numpy as np
 
 from dalembert.locks import forks_wait
 from dalembert.model.expression import scalar, to_sx
-from dalembert.multibody.shapes import Cylinder, Plate
+from dalembert.multibody.shapes import Cylinder, Plate, Sphere
 from dalembert.multibody.system import Multibody
 
 from ..arguments import check_choice, check_positive, checked
@@ -98,14 +98,16 @@ def stewart_platform(
 def stewart_system(*, drive: str = "lengths") -> Multibody:
     """Joints "cross1", "slide1", "ball1" … of the legs "cylinder1" and "rod1" … below the body "platform"."""
     mb = Multibody(name="stewart_platform")
-    platform = mb.body("platform", 40.0, (4.0, 4.0, 7.5), shape=Plate(TOP[:, :2], 0.05))
+    platform = mb.body("platform", 40.0, (4.0, 4.0, 7.5), shape=Plate(1.12 * TOP[:, :2], 0.06, color="#3b7dd8"))
+    feet = [Sphere(0.06, position=at, color="#56616f") for at in BASE]
+    mb.ground.shape = [Plate(1.15 * BASE[:, :2], 0.06, position=(0, 0, -0.05), color="#aab5c2"), *feet]
     q, _ = joint_values(0.0)
     crosses, slides, balls = [], [], []
     for k in LEGS:
         cylinder = mb.body(f"cylinder{k + 1}", 4.0, (0.15, 0.15, 0.005), (0, 0, 0.3),
-                           shape=Cylinder(0.04, 0.8, position=(0, 0, 0.4)))  # fmt: skip
+                           shape=Cylinder(0.045, 0.8, position=(0, 0, 0.4), color="#434c58"))  # fmt: skip
         rod = mb.body(f"rod{k + 1}", 2.0, (0.08, 0.08, 0.001), (0, 0, -0.35),
-                      shape=Cylinder(0.02, 0.8, position=(0, 0, -0.4)))  # fmt: skip
+                      shape=Cylinder(0.024, 0.8, position=(0, 0, -0.4), color="#d5dde6"))  # fmt: skip
         crosses.append((f"cross{k + 1}", mb.ground, cylinder, BASE[k]))
         slides.append((f"slide{k + 1}", cylinder, rod, k))
         balls.append((f"ball{k + 1}", rod, platform, TOP[k]))

@@ -8,10 +8,10 @@ import numpy as np
 
 from dalembert.model import Input
 from dalembert.multibody.parts import Frame
-from dalembert.multibody.shapes import Cylinder, Plate
 from dalembert.multibody.system import Multibody
 
 from ..arguments import check_choice, check_positive, checked
+from ..drawings import shapes
 from ..truck import _P0, _PARAMETERS, FRONT_ONSET, REAR_ONSET
 from ..truck_references import TRUCK
 from .problem import BodiesProblem, JointValues, problem_of
@@ -58,11 +58,12 @@ def truck_system(*, constrained: bool = True, pneumatic: bool = True) -> Multibo
     s = SimpleNamespace(**_PARAMETERS)
     z1, z2, th2, z3, z4, th4, x5, z5, th5 = _P0
     mb = Multibody(planar=True, gravity=(0, -s.gravity), name="truck_from_bodies")
-    rear = mb.body("rear_wheel", s.m1, 0.0, shape=Cylinder(0.5, 0.3))
-    chassis = mb.body("chassis", s.m2, s.I2, shape=_plate(-3.5, 4.0, -0.2, 0.0))
-    front = mb.body("front_wheel", s.m3, 0.0, shape=Cylinder(0.5, 0.3))
-    cabin = mb.body("cabin", s.m4, s.I4, shape=_plate(s.b24 - 0.1, s.b42 + 0.1, 0.0, 1.5))
-    load = mb.body("load", s.m5, s.I5, shape=_plate(-2.5, 3.0, -0.75, 1.0))
+    rear = mb.body("rear_wheel", s.m1, 0.0, shape=shapes.wheel(0.5))
+    chassis = mb.body("chassis", s.m2, s.I2, shape=shapes.truck_chassis())
+    front = mb.body("front_wheel", s.m3, 0.0, shape=shapes.wheel(0.5))
+    cabin = mb.body("cabin", s.m4, s.I4, shape=shapes.truck_cabin())
+    load = mb.body("load", s.m5, s.I5, shape=shapes.truck_load())
+    mb.ground.shape = shapes.plate(-5.2, 5.2, -0.35, 0.0, color="#8a96a5")
 
     mb.input("road1", Input(Bump(REAR_ONSET), breakpoints=(REAR_ONSET,)))
     mb.input("road3", Input(Bump(FRONT_ONSET), breakpoints=(FRONT_ONSET,)))
@@ -94,10 +95,6 @@ def truck_system(*, constrained: bool = True, pneumatic: bool = True) -> Multibo
         ends = chassis.frame(at=(along, 0)), body.frame(at=(there, 0))
         mb.spring(f"spring{name}{'b' if count == 4 else ''}", *ends, stiffness=k, damping=d, length=-f / k)
     return mb
-
-
-def _plate(left: float, right: float, low: float, high: float) -> Plate:
-    return Plate([(left, low), (right, low), (right, high), (left, high)])
 
 
 class Bump:

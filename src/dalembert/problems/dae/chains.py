@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.draw import Columns
+from dalembert.draw import Columns, Drawing
 from dalembert.errors import OptionError
 from dalembert.model import QuasiLinearDAE
 
@@ -66,7 +66,7 @@ def rc_ladder(n: int = 100, *, source: str = "resistor", t_end: float = 0.5) -> 
     m, given = n // 2, source == "node"
     model = QuasiLinearDAE(
         name=f"rc_ladder_{n}" + ("_node" if given else ""),
-        drawing=[Columns([f"u{k}" for k in range(1, min(m, 16) + 1)])],
+        drawing=Drawing([Columns([f"u{k}" for k in range(1, min(m, 16) + 1)])], name=f"RC ladder, {m} cells"),
         x=[f"{kind}{k}" for k in range(1, m + 1) for kind in "ui"],
         parameters={"R": 1 / m, "C": 1 / m, "omega": 2 * np.pi},
         leading=lambda s: [s.C, 0.0] * m,

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.draw import Body, Dot, Drawing, Fixed, Link, Path, Pin, Trace
 from dalembert.multibody.boundaries import HollowSphere
-from dalembert.multibody.shapes import Box, Sphere
+from dalembert.multibody.shapes import Plate, Sphere
 
 #: links up to which each is a bar of its own; more are one line
 FEW = 40
@@ -37,7 +37,7 @@ def pendulum_chain(N: int, *, absolute: bool) -> Drawing:
         angles = [f"phi{k}" for k in range(1, i + 1)]
         return lambda s: [s.L * sum(np.sin(s[name]) for name in angles), -s.L * sum(np.cos(s[name]) for name in angles)]
 
-    return chain([end(i) for i in range(1, N + 1)])
+    return chain([end(i) for i in (range(1, N + 1) if absolute else _some(N))])
 
 
 def moving_chain(N: int, *, absolute: bool) -> Drawing:
@@ -58,7 +58,12 @@ def moving_chain(N: int, *, absolute: bool) -> Drawing:
 
         return place
 
-    return chain([point(i) for i in range(1, N + 1)], suspension)
+    return chain([point(i) for i in (range(1, N + 1) if absolute else _some(N))], suspension)
+
+
+def _some(N: int) -> list[int]:
+    """Links to whose ends a line is drawn; each end needs all angles above it, so that of long chains some must do."""
+    return np.unique(np.linspace(1, N, min(N, 2 * FEW)).astype(int)).tolist()
 
 
 def four_bar_chain(n: int) -> Drawing:
@@ -72,7 +77,10 @@ def four_bar_chain(n: int) -> Drawing:
 
 def insulator_chain(N: int) -> Drawing:
     """Caps on a line, from the conductor to the suspension; seen from the side, so that the motion can be seen."""
-    caps = [Body((f"x{i}", f"y{i}"), Box((0.25, 0.1, 0.25)), angle=f"phi{i}", name=f"cap{i}") for i in range(2, N + 2)]
+    bell = Plate([(-0.16, -0.07), (0.16, -0.07), (0.13, 0.0), (0.045, 0.07), (-0.045, 0.07), (-0.13, 0.0)])
+    caps = [
+        Body((f"x{i}", f"y{i}"), bell, angle=f"phi{i}", name=f"cap{i}", color="#2f9e8f") for i in range(2, N + 2)
+    ]
     line = [("x0", "y0"), *((f"x{i}", f"y{i}") for i in range(1, N + 2)), (0.0, 0.0)]
     return Drawing([Path(line, width=0.03), *caps, Dot(("x0", "y0")), Pin((0.0, 0.0)), Trace(("x0", "y0"))])
 
@@ -81,4 +89,5 @@ def fekete(N: int) -> Drawing:
     """Points on a ball."""
     places = [(f"x{i}", f"y{i}", f"z{i}") for i in range(1, N + 1)]
     dots = [Body(place, Sphere(0.055)) for place in places]
-    return Drawing([Fixed(HollowSphere(1.0), color="lightsteelblue"), *dots, *(Trace(place) for place in places[:12])])
+    ball, traces = Fixed(HollowSphere(1.0), color="lightsteelblue"), [Trace(place) for place in places[:12]]
+    return Drawing([ball, *dots, *traces], name=f"Fekete points, N = {N}")

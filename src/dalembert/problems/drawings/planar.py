@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.draw import Arrow, Body, Dot, Drawing, Fixed, Link, Path, Pin, Spring, Trace
 from dalembert.multibody.boundaries import Plane
-from dalembert.multibody.shapes import Box, Line, Sphere
+from dalembert.multibody.shapes import Box, Plate, Sphere
 
 
 def pendulum(x: str = "x", y: str = "y", lam: str = "lam1", *, radius: float = 0.07) -> Drawing:
@@ -108,12 +108,14 @@ def ball_in_ellipse() -> Drawing:
 
 def motor_pendulum() -> Drawing:
     """The shaft of the motor, and the pendulum on it."""
+    motor = [Box((0.26, 0.2, 0.2), color="#56616f"), Box((0.3, 0.03, 0.2), position=(0, -0.1), color="#434c58")]
+    fins = [Box((0.012, 0.18, 0.2), position=(x, 0.0), color="#7b8794") for x in np.linspace(-0.1, 0.1, 6)]
     parts = [
-        Fixed(Sphere(0.09)),
+        Fixed([*motor, *fins, Sphere(0.07, color="#aab5c2")]),
         Trace(("x", "y")),
-        Link((0.0, 0.0), ("x", "y")),
-        Pin((0.0, 0.0)),
-        Dot(("x", "y"), 0.05),
+        Link((0.0, 0.0), ("x", "y"), width=0.035),
+        Dot((0.0, 0.0)),
+        Dot(("x", "y"), 0.055),
         Arrow(("x", "y"), lambda s: [-s.k * s.current * s.y / s.L**2, s.k * s.current * s.x / s.L**2], name="motor"),
     ]
     return Drawing(parts)
@@ -121,12 +123,24 @@ def motor_pendulum() -> Drawing:
 
 def cable_drum(r1: float, r2: float) -> Drawing:
     """The drum in its bearing, and the load on the cable."""
+
+    def hung(across, up):
+        return lambda s: [s.x2 + across * s.r1, s.y2 + up * s.r1]
+
+    def load(up):
+        return lambda s: [s.x2 + s.r1, s.y1 - up * s.r1]
+
+    rims = [Sphere(share * r1, color=color) for share, color in ((1.0, "#c98f55"), (0.82, "#dba86f"), (0.2, "#56616f"))]
+    spokes = [Box((1.6 * r1, 0.07 * r1, 0.1), rotation=a, color="#a8743f") for a in np.radians([0, 60, 120])]
+    held = [hung(-0.45, 1.6), hung(0.45, 1.6), hung(0.12, -0.15), hung(-0.12, -0.15)]
+    bracket, hook = Path(held, filled=True, color="gray"), Sphere(0.12 * r1, position=(0, 0.6 * r1), color="#56616f")
     parts = [
-        Body(("x2", "y2"), Sphere(r1), angle="alpha2", name="drum"),
-        Dot(("x2", "y2"), 0.3 * min(r1, r2)),
-        Pin(("x2", "y2")),
-        Link(lambda s: [s.x2 + s.r1, s.y2], lambda s: [s.x2 + s.r1, s.y1 - 3 * s.r1], width=0.04 * r1, color="gray"),
-        Body(lambda s: [s.x2 + s.r1, s.y1 - 3.4 * s.r1], Box((r1, 0.8 * r1, r1)), name="load"),
+        Fixed(Plane((0, -1), position=(0.0, r2 + 1.6 * r1))),
+        Body(("x2", "y2"), [rims[0], rims[1], *spokes, rims[2]], angle="alpha2", name="drum"),
+        bracket,
+        Dot(("x2", "y2")),
+        Link(hung(1.0, 0.0), load(3.0), width=0.05 * r1, color="#56616f"),
+        Body(load(3.6), [Box((1.3 * r1, 1.2 * r1, r1), color="#3b7dd8"), hook], name="load"),
     ]
     return Drawing(parts)
 
@@ -187,11 +201,13 @@ def slider_crank() -> Drawing:
         return place
 
     places = [rod(share) for share in np.linspace(0, 1, 13).tolist()]
+    guides = [Box((0.42, 0.012, 0.05), position=(0.33, side * 0.032)) for side in (-1, 1)]
     parts = [
-        Fixed(Line([(0.1, -0.028), (0.5, -0.028)], width=2.0)),
-        Link((0.0, 0.0), _crank),
-        Body(("x3", 0.0), Box((0.06, 0.045, 0.05)), name="slider"),
-        Path(places, width=0.012, color="tab:orange"),
+        Fixed(guides),
+        Fixed(Sphere(0.165), color=(0.5, 0.57, 0.65, 0.25)),
+        Body(("x3", 0.0), Box((0.07, 0.05, 0.05)), name="slider", color="#2fa37c"),
+        Link((0.0, 0.0), _crank, width=0.022, color="#3b7dd8"),
+        Path(places, width=0.014, color="#f2933b"),
         Pin((0.0, 0.0)),
         Dot(_crank),
         Dot(("x3", 0.0)),
@@ -210,7 +226,10 @@ def elastic_robot(*, load: bool) -> Drawing:
         x, y = elbow(s)
         return [x + s.l_2 * np.cos(s.q_1 + s.q_2), y + s.l_2 * np.sin(s.q_1 + s.q_2)]
 
-    parts = [Link((0.0, 0.0), elbow), Link(elbow, hand), Pin((0.0, 0.0)), Dot(elbow), Trace(hand)]
+    base = Plate([(-0.14, -0.12), (0.14, -0.12), (0.07, 0.05), (-0.07, 0.05)])
+    arms = [Link((0.0, 0.0), elbow, width=0.07), Link(elbow, hand, width=0.05)]
+    parts = [Fixed(base, color="#8a96a5"), Trace(hand), *arms]
+    parts += [Dot((0.0, 0.0), 0.05, color="#56616f"), Dot(elbow, 0.04, color="#56616f")]
     if load:
         below = lambda s: [hand(s)[0], s.z]  # noqa: E731 - a place
         weight = lambda s: [hand(s)[0], s.z - 0.35]  # noqa: E731

@@ -20,7 +20,12 @@ def heavy_top() -> Drawing:
     disc = [Cylinder(0.45, 0.12, rotation=ACROSS), Box((0.92, 0.05, 0.08), color="#f7c873")]
     top = Body(("x", "y", "z"), disc, rotation=("e0", "e1", "e2", "e3"), name="top")
     return Drawing(
-        [top, Link((0.0, 0.0, 0.0), ("x", "y", "z"), width=0.06), Pin((0.0, 0.0, 0.0)), Trace(("x", "y", "z"))]
+        [
+            top,
+            Link((0.0, 0.0, 0.0), ("x", "y", "z"), width=0.06),
+            Dot((0.0, 0.0, 0.0), 0.07, color="#56616f"),
+            Trace(("x", "y", "z")),
+        ]
     )
 
 

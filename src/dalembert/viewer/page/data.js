@@ -17,24 +17,27 @@ async function unpacked(described) {
     at += n * Type.BYTES_PER_ELEMENT;
     return part;
   };
-  const channel = (n, [offset, step, wide]) => {
-    const values = new Float64Array(n).fill(offset);
+  const channel = (n, [offset, step, flags]) => {
+    const [wide, gaps] = [flags & 1, flags & 2];
+    const values = new Float64Array(n).fill(step || !gaps ? offset : NaN);
     if (!step) return values;
     const low = take(Uint16Array, n);
     const high = wide ? take(Uint16Array, n) : null;
+    const gap = wide ? -(2 ** 31) : -32768;
     let sum = 0;
     for (let k = 0; k < n; k++) {
       sum = wide ? (sum + ((high[k] << 16) | low[k])) | 0 : ((sum + low[k]) << 16) >> 16;
-      values[k] = offset + step * sum;
+      values[k] = gaps && sum === gap ? NaN : offset + step * sum;
     }
     return values;
   };
-  const tables = described.tables.map(({ n, channels }) => {
-    const t = take(Float64Array, n);
+  const tables = described.tables.map(({ n, time, channels }) => {
+    const t = time ? channel(n, time) : take(Float64Array, n);
     return { t, channels: channels.map((one) => channel(n, one)) };
   });
   const arrays = described.arrays.map((n) => take(Int16Array, n));
-  return { tables, arrays };
+  const text = new TextDecoder().decode(take(Uint8Array, described.text || 0));
+  return { tables, arrays, text };
 }
 
 /** The moving numbers of a scene at one moment: linear between the frames. */
@@ -77,14 +80,14 @@ class Moment {
     return values[this.k] * (1 - this.weight) + values[this.next] * this.weight;
   }
 
-  /** The pose of a body: x, y, angle in the plane, x, y, z and a unit quaternion in space. */
-  pose(body) {
-    const pose = body.c.map((c) => this.value(c));
-    if (pose.length === 7) {
-      const norm = Math.hypot(pose[3], pose[4], pose[5], pose[6]) || 1;
-      for (let i = 3; i < 7; i++) pose[i] /= norm;
+  /** The pose of a body, written into an array: x, y, angle in the plane, x, y, z and a unit quaternion in space. */
+  pose({ c }, into) {
+    const { channels, k, next, weight } = this;
+    for (let i = 0; i < c.length; i++) into[i] = channels[c[i]][k] * (1 - weight) + channels[c[i]][next] * weight;
+    if (c.length === 7) {
+      const norm = Math.hypot(into[3], into[4], into[5], into[6]) || 1;
+      for (let i = 3; i < 7; i++) into[i] /= norm;
     }
-    return pose;
   }
 
   /** A place, see scene.py; poses of bodies are those of this moment. */
@@ -132,11 +135,36 @@ function niceStep(rough) {
   return power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
 }
 
+/** Multiples of a step between two numbers; never more than can be seen. */
+function multiples(low, high, step) {
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.min(Math.floor(high / step + 1e-9) - first + 1, 200);
+  return count > 0 ? Array.from({ length: count }, (_, k) => (first + k) * step) : [];
+}
+
+/** A curve at time t, linear between its points; right after it where it jumps. Times may run backwards. */
+function valueAt(times, values, t) {
+  const last = times.length - 1;
+  const forward = times[last] >= times[0];
+  let low = 0;
+  let high = last;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (forward ? times[middle] <= t : times[middle] >= t) low = middle;
+    else high = middle;
+  }
+  const step = times[high] - times[low];
+  const weight = step ? Math.min(1, Math.max(0, (t - times[low]) / step)) : 1;
+  return weight === 0 ? values[low] : weight === 1 ? values[high] : values[low] * (1 - weight) + values[high] * weight;
+}
+
 /** A number for people: as many digits as the step between neighbours needs. */
 function shown(x, step) {
-  if (x === 0) return '0';
+  if (Math.abs(x) < 0.5 * (step || 0) || x === 0) return '0';
   const size = Math.max(Math.abs(x), step || 0);
-  if (size >= 1e5 || size < 1e-3) return x.toExponential(Math.max(0, Math.min(3, Math.ceil(Math.log10(size / (step || size))))));
-  const digits = step ? Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)) : 3;
-  return x.toFixed(Math.min(digits, 8));
+  const digits = step ? Math.ceil(-Math.log10(step) - 1e-9) : 3;
+  const places = step ? Math.ceil(Math.log10(Math.abs(x) / step) - 1e-9) : 3; // behind the first digit
+  if (size >= 1e6 || size < 1e-4 || (digits > 6 && places < 5))
+    return x.toExponential(Math.max(0, Math.min(4, places))).replace('e+', 'e');
+  return x.toFixed(Math.max(0, Math.min(digits, 9))).replace(/^-(0\.?0*)$/, '$1');
 }

@@ -7,6 +7,11 @@ const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a
 const scaled = (a, s) => [a[0] * s, a[1] * s, a[2] * s];
 const unit = (a) => scaled(a, 1 / (Math.hypot(...a) || 1));
 
+/** The corners of a box. */
+function corners(low, high) {
+  return [0, 1, 2, 3, 4, 5, 6, 7].map((k) => [0, 1, 2].map((i) => ((k >> i) & 1 ? high[i] : low[i])));
+}
+
 function product(a, b) {
   const c = new Float32Array(16);
   for (let i = 0; i < 4; i++)

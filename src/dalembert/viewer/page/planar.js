@@ -4,9 +4,19 @@ class PlanarView {
   constructor(canvas, scene, moment) {
     Object.assign(this, { canvas, scene, moment });
     this.context = canvas.getContext('2d');
-    this.traces = scene.items.filter((item) => item.kind === 'trace');
+    this.crowded = scene.bodies.length + scene.items.length > 600;
+    this.chart = scene.items.some((item) => item.kind === 'columns');
+    this.poses = scene.bodies.map(() => [0, 0, 0]);
+    this.order();
     this.resize();
     this.fit();
+  }
+
+  /** What lies behind everything, then parts as they were given, then joints, arrows and texts on top. */
+  order() {
+    const isJoint = (item) => item.kind === 'pin' || (item.kind === 'dot' && !item.radius);
+    const layer = (item) => ({ fixed: 0, trace: 1, arrow: 4, label: 5 })[item.kind] ?? (isJoint(item) ? 3 : 2);
+    this.items = [...this.scene.items].sort((a, b) => layer(a) - layer(b));
   }
 
   resize() {
@@ -24,22 +34,17 @@ class PlanarView {
     const { scene, width, height } = this;
     const [low, high] = scene.box;
     const margin = 1.16;
-    if (this.follow) {
-      const size = scene.size * 1.35;
-      this.center = [0, 0];
-      this.scale = Math.min(width, height) / size;
-    } else {
-      this.center = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2];
-      const across = Math.max((high[0] - low[0]) * margin, scene.size * 0.1);
-      const up = Math.max((high[1] - low[1]) * margin, scene.size * 0.1);
-      this.scale = Math.min(width / across, height / up);
-    }
+    this.center = this.follow ? [0, 0] : [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2];
+    const [across, up] = this.follow ? scene.reach.map((x) => 2.6 * x) : [0, 1].map((i) => (high[i] - low[i]) * margin);
+    const least = scene.size * 0.1 || 1;
+    this.scale = Math.min(width / Math.max(across, least), height / Math.max(up, least));
     this.fitted = true;
   }
 
   zoom(factor, x = this.width / 2, y = this.height / 2) {
     const before = this.world(x, y);
-    this.scale *= factor;
+    const whole = Math.min(this.width, this.height) / this.scene.size;
+    this.scale = Math.min(Math.max(this.scale * factor, 0.01 * whole), 1e4 * whole);
     const after = this.world(x, y);
     this.center = [this.center[0] + before[0] - after[0], this.center[1] + before[1] - after[1]];
     this.fitted = false;
@@ -74,7 +79,7 @@ class PlanarView {
     const { context, scene, moment } = this;
     this.at = this.middle();
     this.theme = theme;
-    this.poses = scene.bodies.map((body) => moment.pose(body));
+    scene.bodies.forEach((body, i) => moment.pose(body, this.poses[i]));
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     const back = context.createLinearGradient(0, 0, 0, this.height);
     back.addColorStop(0, theme.stage);
@@ -83,18 +88,19 @@ class PlanarView {
     context.fillRect(0, 0, this.width, this.height);
     context.lineJoin = context.lineCap = 'round';
     if (layers.grid) this.grid();
-    const of = (kind) => scene.items.filter((item) => item.kind === kind);
-    for (const item of of('fixed')) for (const shape of item.shapes) this.shape(shape, null, shape.color || theme.ground, true);
-    if (layers.traces) for (const item of this.traces) this.trace(item);
-    for (const item of of('path')) this.path(item);
-    scene.bodies.forEach((body, i) => body.shapes.forEach((shape) => this.shape(shape, this.poses[i], shape.color, false)));
-    for (const item of of('spring')) this.spring(item);
-    for (const item of of('link')) this.link(item);
-    for (const item of of('pin')) this.pin(this.point(item.at));
-    for (const item of of('dot')) this.dot(item);
-    for (const item of of('arrow')) if (layers[item.of]) this.arrow(item);
-    if (layers.labels) for (const item of of('label')) this.label(item);
-    this.scaleBar();
+    for (const item of this.items) this.item(item, layers);
+    if (!this.chart) this.scaleBar();
+  }
+
+  item(item, layers) {
+    const { theme } = this;
+    if (item.kind === 'fixed') for (const shape of item.shapes) this.shape(shape, null, shape.color || theme.ground, true);
+    else if (item.kind === 'body') for (const shape of this.scene.bodies[item.b].shapes) this.shape(shape, this.poses[item.b], shape.color, false);
+    else if (item.kind === 'trace') layers.traces && this.trace(item);
+    else if (item.kind === 'label') layers.labels && this.label(item);
+    else if (item.kind === 'arrow') layers[item.of] && this.arrow(item);
+    else if (item.kind === 'pin') this.pin(this.point(item.at));
+    else this[item.kind](item);
   }
 
   point(place) {
@@ -106,6 +112,10 @@ class PlanarView {
     return Math.min(11, Math.max(4, this.scene.size * this.scale * 0.016));
   }
 
+  edge(color) {
+    return shaded(color, this.theme.name === 'dark' ? 0.25 : -0.35);
+  }
+
   grid() {
     const { context, theme } = this;
     const step = niceStep(70 / this.scale);
@@ -113,12 +123,12 @@ class PlanarView {
     const [right, bottom] = this.world(this.width, this.height);
     context.lineWidth = 1;
     context.beginPath();
-    for (let x = Math.ceil(left / step) * step; x < right; x += step) {
+    for (const x of this.chart ? [] : multiples(left, right, step)) {
       const px = Math.round(this.screen([x, 0])[0]) + 0.5;
       context.moveTo(px, 0);
       context.lineTo(px, this.height);
     }
-    for (let y = Math.ceil(bottom / step) * step; y < top; y += step) {
+    for (const y of multiples(bottom, top, step)) {
       const py = Math.round(this.screen([0, y])[1]) + 0.5;
       context.moveTo(0, py);
       context.lineTo(this.width, py);
@@ -131,37 +141,48 @@ class PlanarView {
     const { context, theme } = this;
     const step = niceStep(80 / this.scale);
     const length = step * this.scale;
-    const y = this.height - 16;
+    const y = this.height - 14;
     context.strokeStyle = context.fillStyle = theme.soft;
     context.lineWidth = 1.5;
-    context.beginPath();
-    context.moveTo(14, y - 4);
-    context.lineTo(14, y);
-    context.lineTo(14 + length, y);
-    context.lineTo(14 + length, y - 4);
+    this.line([[14, y - 4], [14, y], [14 + length, y], [14 + length, y - 4]]);
     context.stroke();
-    context.font = '11px system-ui, sans-serif';
-    context.textAlign = 'left';
-    context.textBaseline = 'bottom';
-    context.fillText(shown(step, step), 18, y - 2);
+    this.text(shown(step, step), 14 + length / 2, y - 4, { size: 11, align: 'center', color: theme.soft });
+  }
+
+  line(points) {
+    const { context } = this;
+    context.beginPath();
+    points.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
+  }
+
+  /** A text with a rim in the colour of the background, so that it can be read over anything. */
+  text(words, x, y, { size = 12, align = 'left', base = 'bottom', color = this.theme.ink } = {}) {
+    const { context } = this;
+    context.font = `${size}px system-ui, sans-serif`;
+    context.textAlign = align;
+    context.textBaseline = base;
+    context.lineWidth = 3;
+    context.strokeStyle = this.theme.stage;
+    context.strokeText(words, x, y);
+    context.fillStyle = color;
+    context.fillText(words, x, y);
   }
 
   /** One shape of a body at a pose, or of the ground. */
   shape(shape, pose, color, ground) {
     const { context } = this;
     const place = (at) => this.screen(pose ? onBody(pose, at) : at);
-    const fill = ground ? color + (color.length > 7 ? '' : '88') : color + (color.length > 7 ? '' : 'd9');
-    context.strokeStyle = shaded(color, this.theme.name === 'dark' ? 0.25 : -0.35);
-    context.fillStyle = fill;
+    const own = shape.color || !ground ? 'e6' : '88'; // the ground is pale where nobody gave it a colour
+    context.strokeStyle = this.edge(color);
+    context.fillStyle = color + (color.length > 7 ? '' : own);
     context.lineWidth = 1.5;
-    context.beginPath();
-    if ('half' in shape) return this.half(shape, pose, place, color);
+    if ('half' in shape) return this.half(shape, place, color);
     if ('line' in shape) {
       this.bar(shape.line.map(place), Math.max(2.5, ground ? 1.5 * shape.width : 0.6 * this.stroke + shape.width), color);
       return;
     }
     if ('polygon' in shape) {
-      shape.polygon.forEach((at, k) => (k ? context.lineTo(...place(at)) : context.moveTo(...place(at))));
+      this.line(shape.polygon.map(place));
       context.closePath();
       context.fill();
       context.stroke();
@@ -169,6 +190,8 @@ class PlanarView {
     }
     const [x, y] = place(shape.at);
     const radius = Math.max(1, (shape.circle || shape.ring) * this.scale);
+    if (radius > 1e6) return;
+    context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);
     if ('ring' in shape) {
       context.lineWidth = 4;
@@ -177,61 +200,77 @@ class PlanarView {
       return;
     }
     context.fill();
+    if (!ground) this.gloss(x, y, radius);
     context.stroke();
-    if (pose && radius > 6) {
-      // a radius shows that it turns
-      context.beginPath();
-      context.moveTo(x, y);
-      context.lineTo(x + 0.86 * radius * Math.cos(pose[2]), y - 0.86 * radius * Math.sin(pose[2]));
-      context.lineWidth = Math.max(1, radius * 0.05);
-      context.stroke();
-    }
+    if (shape.turns && radius > 5) this.spoke(x, y, radius, pose[2]);
   }
 
-  /** A half plane: its edge, and hatching in the solid. */
-  half(shape, pose, place, color) {
+  /** Light from above on a disc that has just been filled, so that it looks round. */
+  gloss(x, y, radius) {
+    if (radius < 5 || this.crowded) return;
+    const { context } = this;
+    const light = context.createRadialGradient(x - 0.35 * radius, y - 0.4 * radius, 0.05 * radius, x, y, radius);
+    light.addColorStop(0, 'rgb(255 255 255 / 0.28)');
+    light.addColorStop(0.6, 'rgb(255 255 255 / 0)');
+    light.addColorStop(1, 'rgb(0 0 0 / 0.12)');
+    context.fillStyle = light;
+    context.fill();
+  }
+
+  /** A radius shows that a disc turns. */
+  spoke(x, y, radius, angle) {
+    const { context } = this;
+    this.line([[x, y], [x + 0.8 * radius * Math.cos(angle), y - 0.8 * radius * Math.sin(angle)]]);
+    context.lineWidth = Math.min(3, Math.max(1.5, radius * 0.07));
+    context.stroke();
+  }
+
+  /** A half plane: its edge, and hatching in the solid, which stays where it is when the camera moves. */
+  half(shape, place, color) {
     const { context } = this;
     const foot = place(shape.at);
     const tip = place([shape.at[0] + shape.half[0], shape.at[1] + shape.half[1]]);
     const norm = Math.hypot(tip[0] - foot[0], tip[1] - foot[1]) || 1;
     const n = [(tip[0] - foot[0]) / norm, (tip[1] - foot[1]) / norm];
     const along = [-n[1], n[0]];
-    const middle = [this.width / 2, this.height / 2];
-    const shift = (middle[0] - foot[0]) * along[0] + (middle[1] - foot[1]) * along[1];
+    const shift = (this.width / 2 - foot[0]) * along[0] + (this.height / 2 - foot[1]) * along[1];
     const far = this.width + this.height;
-    const corner = (s, d) => [foot[0] + along[0] * (shift + s) + n[0] * d, foot[1] + along[1] * (shift + s) + n[1] * d];
-    context.moveTo(...corner(-far, 0));
-    for (const [s, d] of [[far, 0], [far, -2 * far], [-far, -2 * far]]) context.lineTo(...corner(s, d));
+    const corner = (s, d) => [foot[0] + along[0] * s + n[0] * d, foot[1] + along[1] * s + n[1] * d];
+    this.line([[-far, 0], [far, 0], [far, -2 * far], [-far, -2 * far]].map(([s, d]) => corner(shift + s, d)));
     context.closePath();
     context.fillStyle = color + '55';
     context.fill();
     context.beginPath();
-    context.moveTo(...corner(-far, 0));
-    context.lineTo(...corner(far, 0));
+    const first = Math.ceil((shift - far / 2) / 14) * 14;
+    for (let s = first; s < shift + far / 2; s += 14) {
+      context.moveTo(...corner(s, -1));
+      context.lineTo(...corner(s - 8, -10));
+    }
+    context.strokeStyle = this.theme.soft + '70';
+    context.lineWidth = 1.2;
+    context.stroke();
+    this.line([corner(shift - far, 0), corner(shift + far, 0)]);
     context.strokeStyle = this.theme.soft;
     context.lineWidth = 2;
     context.stroke();
   }
 
   link(item) {
-    const a = this.point(item.a);
-    const b = this.point(item.b);
     const width = item.width ? Math.max(2, item.width * this.scale) : this.stroke;
-    if (item.flat) this.context.lineCap = 'butt';
-    this.bar([a, b], width, item.color || this.theme.bar);
-    this.context.lineCap = 'round';
+    this.bar([this.point(item.a), this.point(item.b)], width, item.color || this.theme.bar);
   }
 
   /** A line with a darker rim. */
   bar(points, width, color) {
     const { context } = this;
-    context.beginPath();
-    points.forEach((p, k) => (k ? context.lineTo(...p) : context.moveTo(...p)));
-    context.strokeStyle = shaded(color, this.theme.name === 'dark' ? 0.25 : -0.35);
-    context.lineWidth = width;
-    context.stroke();
+    this.line(points);
+    if (!this.crowded) {
+      context.strokeStyle = this.edge(color);
+      context.lineWidth = width;
+      context.stroke();
+    }
     context.strokeStyle = color;
-    context.lineWidth = Math.max(1, width - 2);
+    context.lineWidth = Math.max(1, width - 2.4);
     context.stroke();
   }
 
@@ -240,19 +279,18 @@ class PlanarView {
     const points = item.through.map((place) => this.point(place));
     const color = item.color || this.theme.bar;
     if (!item.filled) {
-      const width = item.thin ? 1.5 : item.width ? Math.max(1.5, item.width * this.scale) : Math.max(2, this.stroke / 2);
+      const width = item.width ? Math.max(1.5, item.width * this.scale) : Math.max(2, this.stroke / 2);
       if (item.closed) points.push(points[0]);
       if (width > 3) return this.bar(points, width, color);
     }
-    context.beginPath();
-    points.forEach((p, k) => (k ? context.lineTo(...p) : context.moveTo(...p)));
+    this.line(points);
     if (item.closed || item.filled) context.closePath();
     if (item.filled) {
-      context.fillStyle = color + 'a6';
+      context.fillStyle = color + (color.length > 7 ? '' : 'b3');
       context.fill();
     }
-    context.strokeStyle = item.filled ? shaded(color, this.theme.name === 'dark' ? 0.25 : -0.3) : color;
-    context.lineWidth = item.thin ? 1.5 : item.filled ? Math.max(2, this.stroke / 2.5) : 2.5;
+    context.strokeStyle = item.filled ? this.edge(color) : color;
+    context.lineWidth = item.filled ? Math.min(2.5, Math.max(1.5, this.stroke / 3)) : 2.5;
     context.stroke();
   }
 
@@ -264,14 +302,13 @@ class PlanarView {
     const half = item.width ? (item.width * this.scale) / 2 : this.stroke * 1.15;
     const n = [-dy / length, dx / length];
     const turns = 2 * item.coils;
-    context.beginPath();
-    context.moveTo(...a);
+    const points = [a];
     for (let k = 0; k <= turns + 1; k++) {
       const s = 0.1 + (0.8 * k) / (turns + 1);
       const d = k === 0 || k === turns + 1 ? 0 : k % 2 ? half : -half;
-      context.lineTo(a[0] + s * dx + d * n[0], a[1] + s * dy + d * n[1]);
+      points.push([a[0] + s * dx + d * n[0], a[1] + s * dy + d * n[1]]);
     }
-    context.lineTo(...b);
+    this.line([...points, b]);
     context.strokeStyle = item.color || this.theme.soft;
     context.lineWidth = 2;
     context.stroke();
@@ -283,22 +320,18 @@ class PlanarView {
     context.fillStyle = theme.ground;
     context.strokeStyle = theme.soft;
     context.lineWidth = 1.5;
-    context.beginPath();
-    context.moveTo(x, y);
-    context.lineTo(x - size * 0.75, y + size * 1.15);
-    context.lineTo(x + size * 0.75, y + size * 1.15);
+    this.line([[x, y], [x - size * 0.75, y + size * 1.15], [x + size * 0.75, y + size * 1.15]]);
     context.closePath();
     context.fill();
     context.stroke();
-    context.beginPath();
-    context.moveTo(x - size * 1.15, y + size * 1.15);
-    context.lineTo(x + size * 1.15, y + size * 1.15);
+    this.line([[x - size * 1.15, y + size * 1.15], [x + size * 1.15, y + size * 1.15]]);
     context.stroke();
     this.knob(x, y);
   }
 
   knob(x, y) {
     const { context, theme } = this;
+    if (this.crowded) return; // joints of a thousand bodies would hide them
     context.beginPath();
     context.arc(x, y, Math.max(2.5, this.stroke * 0.42), 0, 2 * Math.PI);
     context.fillStyle = theme.joint;
@@ -312,18 +345,20 @@ class PlanarView {
     const [x, y] = this.point(item.at);
     if (!item.radius) return this.knob(x, y);
     const { context } = this;
+    const radius = Math.max(2, item.radius * this.scale);
+    if (radius > 1e6) return;
     context.beginPath();
-    context.arc(x, y, Math.max(2, item.radius * this.scale), 0, 2 * Math.PI);
+    context.arc(x, y, radius, 0, 2 * Math.PI);
     context.fillStyle = item.color;
     context.fill();
-    context.strokeStyle = shaded(item.color, this.theme.name === 'dark' ? 0.25 : -0.35);
-    context.lineWidth = 1.5;
+    this.gloss(x, y, radius);
+    context.strokeStyle = this.edge(item.color);
+    context.lineWidth = Math.min(1.5, radius / 2);
     context.stroke();
   }
 
   trace(item) {
     const { context, moment, scene } = this;
-    const n = moment.k + 1;
     if (!item.points) {
       item.points = new Float64Array(2 * moment.n);
       for (let k = 0; k < moment.n; k++) item.points.set(moment.placeAt(k, item.at, scene.bodies).slice(0, 2), 2 * k);
@@ -337,43 +372,83 @@ class PlanarView {
     };
     context.strokeStyle = item.color;
     context.lineWidth = 1.2;
-    stroke(0, moment.n, 0.2, false);
+    stroke(0, moment.n, 0.25, false);
     context.lineWidth = 1.8;
-    stroke(0, n, 0.75, true);
+    stroke(0, moment.k + 1, 0.75, true);
     context.globalAlpha = 1;
   }
 
+  /** An arrow with a rim in the colour of the background, so that it is seen on the body that it pulls. */
   arrow(item) {
     const at = this.moment.place(item.at, this.poses);
     const vector = item.vector.c.map((c) => this.moment.value(c) * this.scene.scales[item.of]);
     const a = this.screen(at);
     const b = this.screen([at[0] + vector[0], at[1] + vector[1]]);
     const length = Math.hypot(b[0] - a[0], b[1] - a[1]);
-    if (length < 1.5) return;
+    if (!(length > 2)) return;
     const u = [(b[0] - a[0]) / length, (b[1] - a[1]) / length];
-    const head = Math.min(11, 0.6 * length);
+    const head = Math.min(15, 0.7 * length);
+    const half = Math.min(1.8, 0.12 * head);
+    const at2 = (s, d) => [a[0] + u[0] * s - u[1] * d, a[1] + u[1] * s + u[0] * d];
+    const neck = length - head;
     const { context } = this;
-    context.strokeStyle = context.fillStyle = item.color;
-    context.lineWidth = 2.5;
-    context.beginPath();
-    context.moveTo(...a);
-    context.lineTo(b[0] - u[0] * head * 0.8, b[1] - u[1] * head * 0.8);
-    context.stroke();
-    context.beginPath();
-    context.moveTo(...b);
-    context.lineTo(b[0] - u[0] * head - u[1] * head * 0.45, b[1] - u[1] * head + u[0] * head * 0.45);
-    context.lineTo(b[0] - u[0] * head + u[1] * head * 0.45, b[1] - u[1] * head - u[0] * head * 0.45);
+    this.line([at2(0, half), at2(neck, half), at2(neck, 0.42 * head), b, at2(neck, -0.42 * head), at2(neck, -half), at2(0, -half)]);
     context.closePath();
+    context.strokeStyle = this.theme.stage;
+    context.lineWidth = 2.5;
+    context.stroke();
+    context.fillStyle = item.color;
     context.fill();
   }
 
   label(item) {
-    const { context, theme } = this;
     const [x, y] = this.point(item.at);
+    this.text(item.text, x + 8, y - 6);
+  }
+
+  /** Columns with numbers beside, names below, and the value at the end of each. */
+  columns(item) {
+    const { context, theme, moment } = this;
+    const [left, right] = [0, item.x[item.x.length - 1] + item.x[0]];
+    const step = niceStep(60 / this.scale);
+    for (const value of multiples(item.low, item.high, step)) {
+      const [x, y] = this.screen([left, value]);
+      this.text(shown(value, step), x - 8, y, { size: 11, align: 'right', base: 'middle', color: theme.soft });
+    }
+    const wide = item.width * this.scale;
+    const small = Math.min(12, Math.max(7, wide / 2.6));
+    item.x.forEach((x, k) => {
+      const value = moment.value(item.c[k]);
+      const [px, zero] = this.screen([x, 0]);
+      const top = this.screen([x, value])[1];
+      context.fillStyle = item.colors[k] + 'd9';
+      context.strokeStyle = this.edge(item.colors[k]);
+      context.lineWidth = 1.5;
+      context.beginPath();
+      context.rect(px - wide / 2, Math.min(zero, top), wide, Math.abs(top - zero));
+      context.fill();
+      context.stroke();
+      const above = value >= 0;
+      if (wide > 26) this.text(shown(value, (item.high - item.low) / 500), px, above ? top - 4 : top + 4, { size: 11, align: 'center', base: above ? 'bottom' : 'top', color: theme.soft });
+      this.name(item.labels[k], px, this.screen([x, item.low])[1] + (item.low < 0 ? 20 : 6), wide / 0.62, small);
+    });
+    const ends = [left, right].map((x) => this.screen([x, 0]));
+    this.line(ends);
+    context.strokeStyle = theme.soft;
+    context.lineWidth = 1.5;
+    context.stroke();
+  }
+
+  /** The name below a column: upright if there is room, otherwise aslant. */
+  name(words, x, y, room, size) {
+    const { context } = this;
     context.font = '12px system-ui, sans-serif';
-    context.fillStyle = theme.ink;
-    context.textAlign = item.below ? 'center' : 'left';
-    context.textBaseline = item.below ? 'top' : 'bottom';
-    context.fillText(item.text, item.below ? x : x + 8, item.below ? y + 6 : y - 6);
+    const width = context.measureText(words).width;
+    if (width < room) return this.text(words, x, y, { align: 'center', base: 'top' });
+    context.save();
+    context.translate(x, y);
+    context.rotate(-Math.PI / 3);
+    this.text(words, 2, -4, { size: Math.max(9, size), align: 'right', base: 'top' });
+    context.restore();
   }
 }

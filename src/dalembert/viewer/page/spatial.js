@@ -1,23 +1,28 @@
 // Scenes in space, with WebGL 2: solid shapes in instances, lines with a width in pixels, a floor with a grid.
 
+const ANGLE = 0.62; // of view, from top to bottom
+const START = [0.9, 0.38]; // azimuth and elevation
+const NO_TURN = [1, 0, 0, 0];
+
 class SpatialView {
   constructor(canvas, scene, moment, arrays, overlay) {
     Object.assign(this, { canvas, scene, moment, overlay });
     const gl = canvas.getContext('webgl2', { antialias: true, stencil: true, alpha: false, preserveDrawingBuffer: true });
-    if (!gl) throw new Error('no WebGL 2');
+    if (!gl) throw new Error(NO_WEBGL);
     this.gl = gl;
     this.solid = program(gl, SOLID);
+    this.ball = program(gl, BALL);
     this.lines = program(gl, LINES);
     this.plane = program(gl, PLANE);
     this.axes();
+    this.square = buffer(gl, new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]));
     this.meshes = scene.meshes.map((mesh) => this.mesh(mesh, arrays));
+    [this.balls, this.clearBalls] = [this.roundMesh(), this.roundMesh()];
+    this.meshes.push(this.balls, this.clearBalls);
     this.buildInstances();
     this.buildLines();
-    const corners = new Float32Array([0, -0.5, 1, -0.5, 0, 0.5, 1, 0.5]);
-    this.corners = buffer(gl, corners);
-    this.square = buffer(gl, new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]));
-    this.azimuth = 0.9;
-    this.elevation = 0.38;
+    this.corners = buffer(gl, new Float32Array([0, -0.5, 1, -0.5, 0, 0.5, 1, 0.5]));
+    this.poses = scene.bodies.map(() => [0, 0, 0, 1, 0, 0, 0]);
     this.resize();
     this.fit();
   }
@@ -50,7 +55,16 @@ class SpatialView {
     const faces = Uint32Array.from(arrays[f], (x, k) => x + (fh === undefined ? 0 : arrays[fh][k] << 15));
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, faces, gl.STATIC_DRAW);
-    return { array, count: faces.length, list: [] };
+    return { array, count: faces.length, list: [], program: this.solid };
+  }
+
+  /** Squares on which balls are drawn. */
+  roundMesh() {
+    const { gl } = this;
+    const array = gl.createVertexArray();
+    gl.bindVertexArray(array);
+    attribute(gl, this.ball, 'corner', this.square, 2, 0, 0, 0);
+    return { array, list: [], program: this.ball };
   }
 
   /** Everything solid, by the mesh that it is made of; where it is follows from the moment. */
@@ -58,10 +72,16 @@ class SpatialView {
     const { scene, gl } = this;
     const id = (name) => scene.meshNames.indexOf(name);
     const thin = 0.0085 * scene.size;
-    const add = (mesh, instance) => this.meshes[mesh].list.push(instance);
+    const push = (mesh, instance) => mesh.list.push({ moves: true, ...instance });
+    const add = (number, instance) => push(this.meshes[number], instance);
     const shapes = (list, body, fallback) => {
-      for (const shape of list)
-        if ('mesh' in shape) add(shape.mesh, { body, ...shape, tint: rgba(shape.color || fallback), clear: shape.hollow ? 0.16 : 1 });
+      for (const shape of list) {
+        if (!('mesh' in shape)) continue;
+        const isBall = shape.mesh < 0;
+        const mesh = shape.hollow ? this.clearBalls : isBall ? this.balls : this.meshes[shape.mesh];
+        const centred = isBall && shape.at.every((x) => x === 0);
+        push(mesh, { body, ...shape, centred, moves: body >= 0, tint: rgba(shape.color || fallback), clear: shape.hollow ? 0.16 : 1 });
+      }
     };
     scene.bodies.forEach((body, i) => shapes(body.shapes, i));
     for (const item of scene.items) {
@@ -76,7 +96,7 @@ class SpatialView {
       if (item.kind === 'spring')
         add(id(`helix ${item.coils}`), { a: item.a, b: item.b, radius: item.width ? item.width / 2 : 2.6 * thin, color: item.color || '#8796a8', helix: true });
       if (item.kind === 'dot' || item.kind === 'pin')
-        add(id('ball'), { at: item.at, place: true, radius: item.radius || 1.55 * thin, color: item.color || (item.kind === 'pin' ? '#5b6b7e' : '#e8edf3') });
+        push(this.balls, { at: item.at, place: true, scale: Array(3).fill(item.radius || 1.55 * thin), color: item.color || (item.kind === 'pin' ? '#5b6b7e' : '#e8edf3') });
       if (item.kind === 'arrow')
         for (const part of ['rod', 'cone']) add(id(part), { arrow: item, radius: part === 'rod' ? 0.55 * thin : 1.7 * thin, part, color: item.color });
     }
@@ -87,7 +107,7 @@ class SpatialView {
       gl.bindBuffer(gl.ARRAY_BUFFER, mesh.buffer);
       gl.bufferData(gl.ARRAY_BUFFER, mesh.data, gl.DYNAMIC_DRAW);
       [['iPlace', 3, 0], ['iTurn', 4, 12], ['iScale', 3, 28], ['iColor', 4, 40]].forEach(([name, n, offset]) =>
-        attribute(gl, this.solid, name, mesh.buffer, n, 56, offset, 1));
+        name in mesh.program.attributes && attribute(gl, mesh.program, name, mesh.buffer, n, 56, offset, 1));
     }
     gl.bindVertexArray(null);
   }
@@ -116,15 +136,34 @@ class SpatialView {
     if (this.fitted) this.fit(true);
   }
 
+  /** So near that the corners of the box are just inside of the picture, which is as good as full. */
   fit(keepAngles = false) {
     const { scene } = this;
-    const [low, high] = scene.box;
-    this.target = this.follow ? [0, 0, 0] : scaled(plus(low, high), 0.5);
-    const diagonal = this.follow ? 1.25 * scene.size : Math.hypot(...subtract(high, low));
-    const narrow = Math.min(1, this.width / this.height);
-    this.distance = (0.42 * diagonal) / Math.sin(0.31) / Math.max(narrow, 0.4) || 1;
-    if (!keepAngles) [this.azimuth, this.elevation] = [0.9, 0.38];
+    if (!keepAngles || this.azimuth === undefined) [this.azimuth, this.elevation] = START;
+    const [low, high] = this.follow ? [scene.reach.map((x) => -x), scene.reach] : scene.box;
+    this.target = scaled(plus(low, high), 0.5);
+    this.distance = scene.size;
+    const tall = Math.tan(ANGLE / 2);
+    const wide = (tall * this.width) / this.height;
+    for (let round = 0; round < 4; round++) {
+      const { right, above, back } = this.frame(true);
+      const seen = corners(low, high).map((at) => {
+        const from = subtract(at, this.target);
+        return [dot(from, right), dot(from, above), dot(from, back)];
+      });
+      const needed = ([x, y, z]) => z + Math.max(Math.abs(x) / wide, Math.abs(y) / tall);
+      this.distance = 1.12 * Math.max(...seen.map(needed), 0.2 * scene.size) || 1;
+      // as much room on the left as on the right, above as below
+      const share = (i) => seen.map((at) => at[i] / (this.distance - at[2]));
+      const off = [0, 1].map((i) => (0.5 * this.distance * (Math.max(...share(i)) + Math.min(...share(i)))));
+      this.target = plus(plus(this.target, right, off[0]), above, off[1]);
+    }
     this.fitted = true;
+  }
+
+  /** As another view did. */
+  look({ azimuth, elevation, distance, target, follow, fitted }) {
+    Object.assign(this, { azimuth, elevation, distance, target, follow, fitted });
   }
 
   zoom(factor) {
@@ -139,27 +178,28 @@ class SpatialView {
 
   pan(dx, dy) {
     const { right, above } = this.frame();
-    const s = (1.1 * this.distance) / this.height;
-    this.target = plus(plus(this.target, right, -dx * s * 0.62), above, dy * s * 0.62);
+    const s = (2 * Math.tan(ANGLE / 2) * this.distance) / this.height; // what is under the pointer stays there
+    this.target = plus(plus(this.target, right, -dx * s), above, dy * s);
     this.fitted = false;
   }
 
-  /** Where the camera is. */
-  frame() {
+  /** Where the camera is; `still`: of what is followed, the place that it goes along with is left out. */
+  frame(still = false) {
     const flat = plus(scaled(this.along[0], Math.cos(this.azimuth)), this.along[1], -Math.sin(this.azimuth));
     const back = plus(scaled(flat, Math.cos(this.elevation)), this.up, Math.sin(this.elevation));
-    const target = this.follow ? plus(this.target, this.scene.centre.map((c) => this.moment.value(c))) : this.target;
+    const goes = this.follow && !still;
+    const target = goes ? plus(this.target, this.scene.centre.map((c) => this.moment.value(c))) : this.target;
     const right = unit(cross(this.up, back));
-    return { eye: plus(target, back, this.distance), target, right, above: cross(back, right) };
+    return { eye: plus(target, back, this.distance), target, right, above: cross(back, right), back };
   }
 
   draw(theme, layers) {
     const { gl, scene, moment } = this;
-    this.poses = scene.bodies.map((body) => moment.pose(body));
+    scene.bodies.forEach((body, i) => moment.pose(body, this.poses[i]));
     const { eye, target } = this.frame();
     const near = Math.max(0.02 * this.distance, 1e-6);
     const camera = product(
-      perspective(0.62, this.width / this.height, near, this.distance * 4 + 40 * scene.size),
+      perspective(ANGLE, this.width / this.height, near, this.distance * 4 + 40 * scene.size),
       lookAt(eye, target, this.up),
     );
     Object.assign(this, { camera, eye, theme });
@@ -172,14 +212,14 @@ class SpatialView {
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     if (layers.grid) this.drawFloor(theme, target);
     gl.disable(gl.BLEND);
-    this.drawSolids(0);
+    this.drawSolids();
     gl.enable(gl.BLEND);
     if (layers.grid) this.drawShadows(theme);
     if (layers.traces) for (const trace of this.traces) this.drawTrace(trace);
     this.drawWires(theme);
     gl.depthMask(false);
     this.drawWalls(theme);
-    this.drawSolids(0, true);
+    this.drawBalls(this.clearBalls, 0);
     gl.depthMask(true);
     gl.disable(gl.BLEND);
     this.drawLabels(theme, layers);
@@ -187,28 +227,39 @@ class SpatialView {
 
   /** Poses, sizes and colours of all instances at this moment. */
   fill(layers, theme) {
-    const { gl, moment, poses } = this;
+    const { gl } = this;
     for (const mesh of this.meshes) {
+      if (!mesh.list.length) continue;
       mesh.list.forEach((one, k) => {
-        let [place, turn, scale, tint] = [[0, 0, 0], [1, 0, 0, 0], [0, 0, 0], one.tint];
-        if (!tint) tint = rgba(one.color || theme.bar);
-        if (one.arrow) [place, turn, scale] = this.arrow(one, layers);
-        else if (one.place) {
-          place = moment.place(one.at, poses);
-          scale = [one.radius, one.radius, one.radius];
-        } else if (one.a) [place, turn, scale] = this.rod(one);
-        else if (one.body < 0) [place, turn, scale] = [one.at, one.q, one.scale];
-        else {
-          const pose = poses[one.body];
-          place = onBody(pose, one.at);
-          turn = composed(pose.slice(3), one.q);
-          scale = one.scale;
-        }
-        mesh.data.set([...place, ...turn, ...scale, tint[0], tint[1], tint[2], tint[3] * (one.clear || 1)], 14 * k);
+        if (one.moves || !mesh.filled || mesh.theme !== theme) this.place(one, mesh.data, 14 * k, layers, theme);
       });
+      [mesh.filled, mesh.theme] = [true, theme];
       gl.bindBuffer(gl.ARRAY_BUFFER, mesh.buffer);
       gl.bufferSubData(gl.ARRAY_BUFFER, 0, mesh.data);
     }
+  }
+
+  /** One instance: where it is, how it is turned, how large it is, and its colour, at a place of the data. */
+  place(one, data, at, layers, theme) {
+    const [place, turn, scale] = this.posed(one, layers);
+    const tint = one.tint || rgba(one.color || theme.bar);
+    for (let i = 0; i < 3; i++) {
+      data[at + i] = place[i];
+      data[at + 7 + i] = scale[i];
+      data[at + 10 + i] = tint[i];
+    }
+    for (let i = 0; i < 4; i++) data[at + 3 + i] = turn[i];
+    data[at + 13] = tint[3] * (one.clear || 1);
+  }
+
+  posed(one, layers) {
+    if (one.arrow) return this.arrow(one, layers);
+    if (one.place) return [this.moment.place(one.at, this.poses), NO_TURN, one.scale];
+    if (one.a) return this.rod(one);
+    if (one.body < 0) return [one.at, one.q, one.scale];
+    const pose = this.poses[one.body];
+    if (one.centred) return [pose, NO_TURN, one.scale]; // thousands of them are the rule
+    return [onBody(pose, one.at), composed(pose.slice(3), one.q), one.scale];
   }
 
   rod(one) {
@@ -244,16 +295,32 @@ class SpatialView {
     }
   }
 
-  drawSolids(flatten, clear = false) {
-    const { gl } = this;
+  /** What both programs for solid things want to know. */
+  shading(flatten) {
     const floorPlane = [...this.up, this.floor + 0.001 * this.scene.size];
-    const shade = this.theme.shadow;
-    this.use(this.solid, { camera: this.camera, light: this.light, eye: this.eye, up: this.up, flatten, floorPlane, shade });
+    return { camera: this.camera, light: this.light, eye: this.eye, up: this.up, flatten, floorPlane, shade: this.theme.shadow };
+  }
+
+  drawSolids(flatten = 0) {
+    const { gl } = this;
+    this.use(this.solid, this.shading(flatten));
     for (const mesh of this.meshes) {
-      if (!mesh.list.length || mesh.list.some((one) => one.clear < 1) !== clear) continue;
+      if (!mesh.list.length || mesh.program !== this.solid) continue;
       gl.bindVertexArray(mesh.array);
       gl.drawElementsInstanced(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0, mesh.list.length);
     }
+    this.drawBalls(this.balls, flatten);
+  }
+
+  drawBalls(mesh, flatten) {
+    const { gl } = this;
+    if (!mesh.list.length) return;
+    const clear = mesh === this.clearBalls ? 1 : 0;
+    this.use(this.ball, { ...this.shading(flatten), clear });
+    if (!flatten && !clear) gl.enable(gl.SAMPLE_ALPHA_TO_COVERAGE); // smooth edges
+    gl.bindVertexArray(mesh.array);
+    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, mesh.list.length);
+    gl.disable(gl.SAMPLE_ALPHA_TO_COVERAGE);
     gl.bindVertexArray(null);
   }
 

@@ -23,7 +23,13 @@ function currentTheme() {
 
 /** Switch between dark and light for the whole page. */
 function toggleTheme() {
-  document.documentElement.dataset.theme = currentTheme().name === 'dark' ? 'light' : 'dark';
+  setTheme(currentTheme().name === 'dark' ? 'light' : 'dark');
+}
+
+/** One of them; as the system is, if it is none. */
+function setTheme(name) {
+  if (name) document.documentElement.dataset.theme = name;
+  else delete document.documentElement.dataset.theme;
   dispatchEvent(new Event('da-theme'));
 }
 
@@ -40,7 +46,7 @@ function shaded(hex, by) {
   return '#' + mixed.map((x) => x.toString(16).padStart(2, '0')).join('');
 }
 
-/** Colours of links and bodies: one after the other; a single one where there are many links. */
+/** Colours of links and bodies: one after the other; a single one where there are many links or columns. */
 function assignColors(scene) {
   const few = scene.items.filter((item) => item.kind === 'link').length <= 12;
   let next = 0;
@@ -53,10 +59,11 @@ function assignColors(scene) {
   for (const item of scene.items) {
     const on = item.a && 'b' in item.a && item.a.b >= 0 ? scene.bodies[item.a.b] : null;
     const face = item.kind === 'path' && item.filled && item.through[0].b >= 0 ? scene.bodies[item.through[0].b] : null;
-    if (item.kind === 'link' && !item.color) item.color = (on && on.color) || (few || item.flat ? color() : null);
+    if (item.kind === 'link' && !item.color) item.color = (on && on.color) || (few ? color() : null);
     if (item.kind === 'path' && item.filled && !item.color) item.color = (face && face.color) || color();
     if (item.kind === 'arrow' && !item.color) item.color = ARROW_COLORS[item.of];
     if (item.kind === 'trace' && !item.color) item.color = '#e2574c';
     if (item.kind === 'dot' && item.radius && !item.color) item.color = color();
+    if (item.kind === 'columns') item.colors = item.labels.map((_, k) => PALETTE[item.labels.length > PALETTE.length ? 0 : k]);
   }
 }

@@ -1,16 +1,32 @@
 // WebGL 2: programs for shading, and how they get their data.
 
+const NO_WEBGL = 'no WebGL 2';
+
+/** How a surface looks: light from the sky and the sun, a little shine, and a rim. */
+const LIT = `
+  uniform vec3 light; uniform vec3 up;
+  vec3 lit(vec3 tint, vec3 n, vec3 toEye) {
+    float sky = 0.5 + 0.5 * dot(n, up), sun = max(dot(n, light), 0.0);
+    float shine = pow(max(dot(n, normalize(light + toEye)), 0.0), 42.0);
+    float rim = pow(1.0 - max(dot(n, toEye), 0.0), 3.0);
+    return tint * (0.34 + 0.30 * sky + 0.52 * sun) + vec3(0.20 * shine + 0.07 * rim);
+  }`;
+
+/** Onto the floor along the light: shadows. */
+const ONTO_FLOOR = `
+  vec3 ontoFloor(vec3 at) { return at - light * (dot(at, floorPlane.xyz) - floorPlane.w) / dot(light, floorPlane.xyz); }`;
+
 const SOLID = [
   `#version 300 es
   in vec3 position; in vec3 normal;
   in vec3 iPlace; in vec4 iTurn; in vec3 iScale; in vec4 iColor;
   uniform mat4 camera; uniform vec3 light; uniform vec4 floorPlane; uniform float flatten;
   out vec3 vNormal; out vec3 vWorld; out vec4 vColor;
+  ${ONTO_FLOOR}
   vec3 turn(vec4 q, vec3 v) { vec3 t = 2.0 * cross(q.yzw, v); return v + q.x * t + cross(q.yzw, t); }
   void main() {
     vec3 world = iPlace + turn(iTurn, position * iScale);
-    // shadows: along the light onto the floor
-    world -= flatten * light * (dot(world, floorPlane.xyz) - floorPlane.w) / dot(light, floorPlane.xyz);
+    if (flatten > 0.5) world = ontoFloor(world);
     vNormal = turn(iTurn, normal / max(iScale, vec3(1e-9)));
     vWorld = world; vColor = iColor;
     gl_Position = camera * vec4(world, 1.0);
@@ -18,17 +34,57 @@ const SOLID = [
   `#version 300 es
   precision highp float;
   in vec3 vNormal; in vec3 vWorld; in vec4 vColor;
-  uniform vec3 light; uniform vec3 eye; uniform vec3 up; uniform float flatten; uniform float shade;
+  uniform vec3 eye; uniform float flatten; uniform float shade;
   out vec4 color;
+  ${LIT}
   void main() {
     if (flatten > 0.5) { color = vec4(0.0, 0.0, 0.0, shade); return; }
     vec3 n = normalize(vNormal), toEye = normalize(eye - vWorld);
-    if (dot(n, toEye) < 0.0) n = -n;
-    float sky = 0.5 + 0.5 * dot(n, up), sun = max(dot(n, light), 0.0);
-    float shine = pow(max(dot(n, normalize(light + toEye)), 0.0), 42.0);
-    float rim = pow(1.0 - max(dot(n, toEye), 0.0), 3.0);
-    vec3 lit = vColor.rgb * (0.34 + 0.30 * sky + 0.52 * sun) + vec3(0.20 * shine + 0.07 * rim);
-    color = vec4(lit, vColor.a);
+    color = vec4(lit(vColor.rgb, dot(n, toEye) < 0.0 ? -n : n, toEye), vColor.a);
+  }`,
+];
+
+// A ball is a square that faces the eye; where rays through it hit the ball, it is drawn. So thousands are no effort.
+const BALL = [
+  `#version 300 es
+  in vec2 corner; in vec3 iPlace; in vec4 iTurn; in vec3 iScale; in vec4 iColor;
+  uniform mat4 camera; uniform vec3 light; uniform vec3 eye; uniform vec4 floorPlane; uniform float flatten;
+  out vec2 vCorner; out vec3 vWorld; out vec3 vCentre; out float vRadius; out vec4 vColor;
+  ${ONTO_FLOOR}
+  void main() {
+    float r = iScale.x, far = length(eye - iPlace);
+    vec3 facing = flatten > 0.5 ? light : (eye - iPlace) / far;
+    vec3 u = normalize(cross(abs(facing.z) < 0.9 ? vec3(0, 0, 1) : vec3(1, 0, 0), facing)), v = cross(facing, u);
+    float size = flatten > 0.5 ? r : 1.02 * r * far / sqrt(max(far * far - r * r, 1e-4 * r * r));
+    vWorld = iPlace + size * (corner.x * u + corner.y * v);
+    if (flatten > 0.5) vWorld = ontoFloor(vWorld);
+    vCorner = corner; vCentre = iPlace; vRadius = r; vColor = iColor;
+    gl_Position = camera * vec4(vWorld, 1.0);
+  }`,
+  `#version 300 es
+  precision highp float;
+  in vec2 vCorner; in vec3 vWorld; in vec3 vCentre; in float vRadius; in vec4 vColor;
+  uniform mat4 camera; uniform vec3 eye; uniform float flatten; uniform float shade; uniform float clear;
+  out vec4 color;
+  ${LIT}
+  void main() {
+    gl_FragDepth = gl_FragCoord.z;
+    if (flatten > 0.5) {
+      if (dot(vCorner, vCorner) > 1.0) discard;
+      color = vec4(0.0, 0.0, 0.0, shade);
+      return;
+    }
+    vec3 ray = normalize(vWorld - eye), from = eye - vCentre;
+    float b = dot(from, ray), c = dot(from, from) - vRadius * vRadius, under = b * b - c;
+    // how much of the pixel is covered: how far the ray misses the ball, in pixels
+    float missed = length(from - b * ray) - vRadius, cover = clamp(0.5 - missed / max(fwidth(missed), 1e-9), 0.0, 1.0);
+    if (cover <= 0.0) discard;
+    vec3 at = eye + ray * (-b - sqrt(max(under, 0.0))), n = normalize(at - vCentre), toEye = -ray;
+    vec4 seen = camera * vec4(at, 1.0);
+    gl_FragDepth = clamp(0.5 * seen.z / seen.w + 0.5, 0.0, 1.0);
+    float alpha = vColor.a;
+    if (clear > 0.5) alpha = mix(alpha, min(3.0 * alpha, 1.0), pow(1.0 - max(dot(n, toEye), 0.0), 2.0)) * cover;
+    color = vec4(lit(vColor.rgb, n, toEye), clear > 0.5 ? alpha : cover);
   }`,
 ];
 
