@@ -1,127 +1,83 @@
-"""`dalembert check`."""
+"""`dalembert check`: what a model consists of, first as data, then as tables."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.app import app
-from dalembert.cli.options import ClassName, SearchPath, Settings, SubjectText, settings_of
-from dalembert.cli.results import chosen_names
-from dalembert.cli.shown import new_console, new_table, row
-from dalembert.cli.subjects import is_modelica, loaded, modelica_source
+from dalembert.cli.answer import Answer
+from dalembert.cli.app import command
+from dalembert.cli.options import Json, Which
+from dalembert.cli.results import variable_names
+from dalembert.cli.shown import line, new_table, row
+from dalembert.cli.subjects import is_modelica_class, modelica_source, subject_of
 from dalembert.errors import UntraceableWarning
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
+    from dalembert.cli.subjects import Subject
     from dalembert.model import Model
 
 #: names and values that are listed of one kind
 MOST_NAMES = 40
 
 
-@app.command()
-def check(model: SubjectText, class_name: ClassName = None, path: SearchPath = None, settings: Settings = None) -> None:
-    """Build a model and say what it consists of; if there are start values, also make them consistent.
-
-    dalembert check file.py:model
-
-    dalembert check Modelica.Electrical.Analog.Examples.ChuaCircuit
-    """
-    from dalembert.model import Model
-    from dalembert.problems import Problem
-
-    if is_modelica(model) or class_name is not None or path:
-        built = _check_modelica(model, class_name, path, settings_of(settings))
-        _show(built, built.start)
-        return
+@command(
+    examples=(
+        "dalembert check mine.py:rod",
+        "dalembert check Pendulum.mo --set L=2",
+        "dalembert check arm.urdf --coordinates absolute --json",
+    )
+)
+def check(which: Which, json: Json = False) -> Answer:
+    """Build a model and say what it consists of; if there are start values, also make them consistent."""
+    flat = _flat(which) if is_modelica_class(which) else None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UntraceableWarning)  # the table below says it
-        subject = loaded(model, (Problem, Model))
-    built = (subject.model if isinstance(subject, Problem) else subject).replace(settings_of(settings))
-    _show(built, subject.start() if isinstance(subject, Problem) else built.start)
+        warnings.simplefilter("ignore", UntraceableWarning)  # the table says it
+        subject = subject_of(which)
+        model = subject.model
+        facts = {
+            "model": model.name, "title": subject.title, "kind": type(model).__name__, "text": repr(model),
+            "flat": flat,
+            "variables": _variables(model), "parameters": model.parameters, "inputs": list(model.inputs),
+            "outputs": list(model.outputs.names), "events": _events(model), "hidden": _hidden(model),
+            "structure": _structure(model), "untraceable": dict(model.untraceable), "start": _start(subject),
+        }  # fmt: skip
+    return Answer(facts, lambda console: _show(console, facts))
 
 
-def _check_modelica(text: str, class_name: str | None, path: Sequence[Path] | None, parameters: Mapping) -> Model:
-    """Say what the flat model has, then translate it."""
+# -- what there is -----------------------------------------------------------------------------------------------------
+
+
+def _flat(which: Which) -> dict[str, Any]:
+    """Of a Modelica class, before it is translated."""
     from dalembert import modelica
 
-    source = modelica_source(text)
-    flat = modelica.flatten(source, class_name, path=path or ())
-    console, table = new_console(), new_table("", ">count")
-    table.title, table.title_justify = f"flat model {flat.name}", "left"
+    flat = modelica.flatten(modelica_source(which.model), which.class_name, path=which.path or ())
     kinds = Counter(variable.variability for variable in flat.variables.values())
-    for kind in ("constant", "parameter", "discrete", "continuous"):
-        if kinds[kind]:
-            row(table, f"{kind} variables", str(kinds[kind]))
-    inputs = sum(variable.causality == "input" for variable in flat.variables.values())
-    counts = {
-        "inputs": inputs,
-        "unknowns": len(flat.unknowns()),
-        "equations": flat.equation_count(),
-        "initial equations": len(flat.initial_equations),
-        "when-clauses": len(flat.whens),
-        "algorithms": len(flat.algorithms),
-        "assertions": len(flat.asserts),
-        "functions": len(flat.functions),
-    }
-    for what, count in counts.items():
-        if count:
-            row(table, what, str(count))
-    console.print(table)
-    for note in flat.notes:
-        console.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
-    return modelica.load(source, class_name, path=path or (), parameters=parameters)
+    counts = {f"{kind} variables": kinds[kind] for kind in ("constant", "parameter", "discrete", "continuous")}
+    counts |= {
+        "inputs": sum(variable.causality == "input" for variable in flat.variables.values()),
+        "unknowns": len(flat.unknowns()), "equations": flat.equation_count(),
+        "initial equations": len(flat.initial_equations), "when-clauses": len(flat.whens),
+        "algorithms": len(flat.algorithms), "assertions": len(flat.asserts), "functions": len(flat.functions),
+    }  # fmt: skip
+    return {"class": flat.name, "counts": {what: n for what, n in counts.items() if n}, "notes": list(flat.notes)}
 
 
-def _show(built: Model, start: Mapping[str, Any]) -> None:
-    """What a model consists of, and its start values."""
-    from dalembert.model.vocabulary import VOCABULARY
-    from dalembert.regularize.structure import listed
-
-    console = new_console()
-    console.print(repr(built), markup=False, highlight=False, soft_wrap=True)
-    table = new_table("", ">count", "names")
-    for kind in built.state_kinds:
-        names = [name for name in built.names(kind) if name not in _of_contacts(built)]
-        if names:
-            row(table, VOCABULARY[kind].title, str(len(names)), ", ".join(names))
-    if built.has_contacts and built.contacts:
-        row(table, "contacts", str(len(built.contacts)), ", ".join(contact.name for contact in built.contacts))
-    if built.has_contacts and built.dry:
-        row(table, "dry friction", str(len(built.dry)), ", ".join(element.name for element in built.dry))
-    modes = [name for name in built.discrete if name not in _of_contacts(built)]
-    if built.hybrid is not None:
-        modes = [name for name in chosen_names(built, None) if name in modes]  # without truth values of relations
-    others = (("parameters", built.parameters), ("discrete variables", modes), ("inputs", built.inputs))
-    for noun, names in (*others, ("outputs", built.outputs.names)):
-        if names:
-            row(table, noun, str(len(names)), listed(list(names), most=MOST_NAMES))
-    _event_rows(table, built)
-    if built.mechanical:
-        from dalembert.regularize import hidden_constraints
-
-        hidden = hidden_constraints(built)
-        row(table, "hidden constraints", str(hidden.g_I.numel()), "holonomic, on velocity level")
-        row(table, "", str(hidden.g_II.numel()), "holonomic, on acceleration level")
-        row(table, "", str(hidden.h_I.numel()), "nonholonomic, on acceleration level")
-    else:
-        rows = built.n_differential + built.n_constraints
-        row(table, "equations", str(rows), "")
-        _structure_rows(table, built)
-    console.print(table)
-    if built.untraceable:
-        console.print("Functions that cannot be traced; they run as Python code with finite differences:")
-        for role, reason in built.untraceable.items():
-            console.print(f"  {role}: {reason}", markup=False, highlight=False, soft_wrap=True)
-    else:
-        console.print("All functions are traced.")
-    if start or built.beginning is not None:
-        console.print(_start_values(built, start))
+def _variables(model: Model) -> dict[str, list[str]]:
+    """Names by kind; those of contacts and of truth values are called by what they belong to."""
+    own = _of_contacts(model)
+    found = {kind: [name for name in model.names(kind) if name not in own] for kind in model.state_kinds}
+    if model.has_contacts:
+        found["contacts"] = [contact.name for contact in model.contacts]
+        found["dry"] = [element.name for element in model.dry]
+    found["discrete"] = [name for name in variable_names(model) if name in model.discrete and name not in own]
+    return {kind: names for kind, names in found.items() if names}
 
 
 def _of_contacts(model: Model) -> set[str]:
@@ -135,13 +91,11 @@ def _of_contacts(model: Model) -> set[str]:
     return {*own, *SLACKS}
 
 
-def _event_rows(table: Table, model: Model) -> None:
+def _events(model: Model) -> dict[str, list[str]]:
     """What makes events of a hybrid model."""
-    from dalembert.regularize.structure import listed
-
     hybrid = model.hybrid
     if hybrid is None:
-        return
+        return {}
     kinds = {
         "events by relations": hybrid.relations,
         "clocks": hybrid.samples,
@@ -150,46 +104,136 @@ def _event_rows(table: Table, model: Model) -> None:
         "assertions": [claim for claim in hybrid.claims if not claim.ends],
         "ends (terminate)": [claim for claim in hybrid.claims if claim.ends],
     }
-    for what, own in kinds.items():
-        if own:
-            row(table, what, str(len(own)), listed([each.name for each in own], most=MOST_NAMES))
+    return {what: [each.name for each in own] for what, own in kinds.items() if own}
 
 
-def _structure_rows(table: Table, model: Model) -> None:
-    """What structural analysis tells of a DAE; nothing if its functions run as Python code."""
-    from dalembert.regularize.structure import listed
+def _hidden(model: Model) -> dict[str, int] | None:
+    """How many constraints follow from those of a mechanical model."""
+    if not model.mechanical:
+        return None
+    from dalembert.regularize import hidden_constraints
 
+    hidden = hidden_constraints(model)
+    return {
+        "holonomic, on velocity level": hidden.g_I.numel(),
+        "holonomic, on acceleration level": hidden.g_II.numel(),
+        "nonholonomic, on acceleration level": hidden.h_I.numel(),
+    }
+
+
+def _structure(model: Model) -> dict[str, Any] | None:
+    """What structural analysis tells of a DAE; None if its functions run as Python code, or if it is mechanical."""
+    if model.mechanical:
+        return None
+    known = {"equations": model.n_differential + model.n_constraints}
     structure = model.structure
     if structure is None:
-        return
-    row(table, "index", str(structure.index), "")
-    row(table, "degrees of freedom", str(structure.degrees_of_freedom), "")
+        return known
+    hidden: list[str] = []
     if model.hidden == "auto" and structure.hides:
-        hidden = model.hidden_constraints()
-        names = [name for level in hidden.levels for name, added in zip(level.names, level.added, strict=True) if added]
-        row(table, "hidden constraints", str(len(names)), listed(names))
-    for count, names in structure.differentiated.items():
-        times = {1: "once", 2: "twice"}.get(count, f"{count} times")
-        row(table, f"differentiated {times}", str(len(names)), listed(names))
-    if structure.eliminated:
-        row(table, "eliminated", str(len(structure.eliminated)), listed([str(own) for own in structure.eliminated]))
-    blocks = structure.blocks
-    largest = max(blocks, key=lambda block: len(block[0]))[1]
-    names = listed([structure.variables[j] for j in sorted(largest)])
-    row(table, "blocks", str(len(blocks)), f"the largest one has {len(largest)}: {names}" if len(largest) > 1 else "")
+        levels = model.hidden_constraints().levels
+        hidden = [n for level in levels for n, added in zip(level.names, level.added, strict=True) if added]
+    largest = max(structure.blocks, key=lambda block: len(block[0]))[1]
+    return {
+        **known, "index": structure.index, "degrees of freedom": structure.degrees_of_freedom, "hidden": hidden,
+        "differentiated": {str(count): list(names) for count, names in structure.differentiated.items()},
+        "eliminated": [str(own) for own in structure.eliminated], "blocks": len(structure.blocks),
+        "largest block": [structure.variables[j] for j in sorted(largest)],
+    }  # fmt: skip
 
 
-def _start_values(model: Model, given: Mapping[str, Any]) -> Table:
+def _start(subject: Subject) -> dict[str, dict[str, float | None]] | None:
+    """Values as they were given, and made consistent; None if there are none."""
+    model = subject.model
+    given = subject.start or model.start
+    if not given and model.beginning is None:
+        return None
     from dalembert.regularize import consistent_initial_values
 
-    own = {} if model.beginning is not None else given  # which is more than values: some are fixed, others guesses
+    own = {} if model.beginning is not None else {name: v for name, v in given.items() if name != "discrete"}
     start = consistent_initial_values(model, 0.0 if model.t_span is None else model.t_span[0], **own)
-    table = new_table("start values", ">given", ">consistent")
+    found: dict[str, dict[str, float | None]] = {}
     for kind in model.state_kinds:
         names, old = model.names(kind), given.get(f"{kind}0", {})
         old = old if isinstance(old, Mapping) else dict(zip(names, old, strict=True))
-        for i, name in enumerate(names[:MOST_NAMES]):
-            row(table, name, f"{old[name]:.10g}" if name in old else "", f"{start.values[kind][i]:.10g}")
-        if len(names) > MOST_NAMES:
-            row(table, f"… and {len(names) - MOST_NAMES} more", "", "")
+        for name, value in zip(names, start.values[kind], strict=True):
+            found[name] = {"given": float(old[name]) if name in old else None, "consistent": float(value)}
+    return found
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def _show(console: Console, facts: Mapping[str, Any]) -> None:
+    if facts["flat"] is not None:
+        console.print(_flat_table(facts["flat"]))
+        for note in facts["flat"]["notes"]:
+            line(console, f"note: {note}")
+    line(console, facts["text"])
+    console.print(_parts_table(facts))
+    if facts["untraceable"]:
+        line(console, "Functions that cannot be traced; they run as Python code with finite differences:")
+        for role, reason in facts["untraceable"].items():
+            line(console, f"  {role}: {reason}")
+    else:
+        line(console, "All functions are traced.")
+    if facts["start"] is not None:
+        console.print(_start_table(facts["start"], facts["variables"]))
+
+
+def _flat_table(flat: Mapping[str, Any]) -> Table:
+    table = new_table("", ">count")
+    table.title, table.title_justify = f"flat model {flat['class']}", "left"
+    for what, count in flat["counts"].items():
+        row(table, what, str(count))
+    return table
+
+
+def _parts_table(facts: Mapping[str, Any]) -> Table:
+    from dalembert.model.vocabulary import VOCABULARY
+    from dalembert.regularize.structure import listed
+
+    table = new_table("", ">count", "names")
+
+    def rows(what: str, names: Any, most: int | None = MOST_NAMES) -> None:
+        if names:
+            names = list(names)
+            row(table, what, str(len(names)), ", ".join(names) if most is None else listed(names, most=most))
+
+    others = {"contacts": "contacts", "dry": "dry friction", "discrete": "discrete variables"}
+    for kind, names in facts["variables"].items():
+        rows(others.get(kind) or VOCABULARY[kind].title, names, None if kind in VOCABULARY else MOST_NAMES)
+    for noun in ("parameters", "inputs", "outputs"):
+        rows(noun, facts[noun])
+    for what, names in facts["events"].items():
+        rows(what, names)
+    for i, (where, count) in enumerate((facts["hidden"] or {}).items()):
+        row(table, "" if i else "hidden constraints", str(count), where)
+    structure = facts["structure"]
+    if structure is None:
+        return table
+    row(table, "equations", str(structure["equations"]), "")
+    if "index" not in structure:
+        return table
+    row(table, "index", str(structure["index"]), "")
+    row(table, "degrees of freedom", str(structure["degrees of freedom"]), "")
+    rows("hidden constraints", structure["hidden"])
+    for count, names in structure["differentiated"].items():
+        rows(f"differentiated {({'1': 'once', '2': 'twice'}).get(count, f'{count} times')}", names)
+    rows("eliminated", structure["eliminated"])
+    largest = structure["largest block"]
+    words = f"the largest one has {len(largest)}: {listed(largest)}" if len(largest) > 1 else ""
+    row(table, "blocks", str(structure["blocks"]), words)
+    return table
+
+
+def _start_table(start: Mapping[str, Mapping[str, float | None]], variables: Mapping[str, Any]) -> Table:
+    table = new_table("start values", ">given", ">consistent")
+    for kind, names in variables.items():
+        own = [name for name in names if name in start and kind not in ("contacts", "dry", "discrete")]
+        for name in own[:MOST_NAMES]:
+            given = start[name]["given"]
+            row(table, name, "" if given is None else f"{given:.10g}", f"{start[name]['consistent']:.10g}")
+        if len(own) > MOST_NAMES:
+            row(table, f"… and {len(own) - MOST_NAMES} more", "", "")
     return table

@@ -1,14 +1,13 @@
-"""Tables, warnings, and files that are written."""
+"""Consoles, tables, warnings, and files that are written."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from dalembert.errors import FileError, OptionError
 
@@ -17,13 +16,21 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
+#: columns in a file or a pipe, where nothing needs to fit into a window
+WIDE = 120
 
 
-def new_console() -> Console:
+def new_console(*, stderr: bool = False) -> Console:
+    """Colours and bold letters on terminals that have them, unless $NO_COLOR is set; plain text elsewhere."""
     from rich.console import Console
 
-    # in a file or a pipe nothing needs to fit into 80 columns
-    return Console(width=None if sys.stdout.isatty() else 120)
+    class Stream(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # again: it is called where this was caught, and would end the process
+
+    stream = sys.stderr if stderr else sys.stdout
+    plain = {"color_system": None} if os.environ.get("NO_COLOR") else {}
+    return Stream(stderr=stderr, width=None if stream.isatty() else WIDE, emoji=False, **plain)
 
 
 def new_table(*headings: str) -> Table:
@@ -43,9 +50,16 @@ def row(table: Table, *cells: str) -> None:
     table.add_row(*(Text(cell) for cell in cells))
 
 
-def show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-    typer.secho("warning: ", fg="yellow", bold=True, err=True, nl=False)
-    typer.echo(str(message), err=True)
+def line(console: Console, text: str, **style: Any) -> None:
+    """A line as it stands, of whatever length."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True, **style)
+
+
+def told(kind: str, message: str, style: str) -> None:
+    """A line on the standard error that begins with "error:", "warning:" or "note:"."""
+    from rich.text import Text
+
+    new_console(stderr=True).print(Text.assemble((f"{kind}: ", style), message), highlight=False, soft_wrap=True)
 
 
 def check_output(path: Path | None, suffixes: Iterable[str] = ()) -> None:
@@ -53,11 +67,19 @@ def check_output(path: Path | None, suffixes: Iterable[str] = ()) -> None:
     if path is None:
         return
     if suffixes and path.suffix.lower() not in suffixes:
-        raise OptionError(f"cannot draw to '{path}': the file name must end with one of {', '.join(suffixes)}")
-    if path.is_dir():
+        raise OptionError(f"cannot write '{path}': the file name must end with one of {', '.join(suffixes)}")
+    try:
+        folder, there = path.absolute().parent, path.exists()
+        known = path.is_dir(), folder.is_dir(), os.access(path if there else folder, os.W_OK)
+    except (OSError, ValueError) as error:  # names that the system does not take
+        raise OptionError(f"cannot write '{path}': {getattr(error, 'strerror', None) or error}") from None
+    is_folder, has_folder, writable = known
+    if is_folder:
         raise OptionError(f"'{path}' is a directory; give the name of a file")
-    if not path.absolute().parent.is_dir():
+    if not has_folder:
         raise OptionError(f"cannot write '{path}': the directory '{path.parent}' does not exist")
+    if not writable:
+        raise OptionError(f"cannot write '{path}': permission denied")
 
 
 @contextmanager

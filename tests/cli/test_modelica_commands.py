@@ -8,9 +8,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
-
-from dalembert.cli import app
+from running import fails, run
 
 PENDULUM = """
     package Mechanics
@@ -45,20 +43,6 @@ PENDULUM = """
       end Bouncing;
     end Mechanics;
 """
-
-
-def run(*arguments: object):
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def fails(*arguments: object) -> str:
-    result = run(*arguments)
-    assert result.exit_code == 1, result.output
-    assert "Traceback" not in result.output
-    return result.stderr
 
 
 @pytest.fixture
