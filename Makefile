@@ -1,21 +1,28 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# with bytecode the processes that tests start begin sooner; neighbouring tests share what they have compiled
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: demo test test-slow lint benchmark clean
+.PHONY: demo test test-slow lint docs benchmark clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dalembert demo
 
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	@sh tests/viewer/install_browser.sh
+	$(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto
+	@sh tests/viewer/install_browser.sh
+	$(PYTEST)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m docs.builder
 
 benchmark: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/work_precision.py

@@ -81,10 +81,10 @@ def difference(before: dict, after: dict) -> str:
 def main(action: str, path: str) -> int:
     found = every_outcome()
     if action == "record":
-        Path(path).write_text(json.dumps(found, indent=0))
+        Path(path).write_text(json.dumps(found, indent=0), encoding="utf-8")
         print(f"{len(found)} end states recorded")
         return 0
-    known = json.loads(Path(path).read_text())
+    known = json.loads(Path(path).read_text(encoding="utf-8"))
     differing = {key: difference(known[key], found[key]) for key in known if known[key] != found.get(key)}
     for key, words in differing.items():
         print(f"{key}: {words}")

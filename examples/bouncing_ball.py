@@ -12,6 +12,7 @@ import matplotlib
 import numpy as np
 
 import dalembert as da
+from dalembert.draw import Dot, Drawing, Path, Trace
 
 matplotlib.use("Agg")  # draw to files only
 import matplotlib.pyplot as plt
@@ -25,12 +26,14 @@ def slope(x):
     return -0.375 * np.sin(2.5 * x) - 0.25
 
 
+hills = [(float(x), float(ground(x))) for x in np.linspace(-0.5, 9.5, 120)]
 ball = da.EquationsOfMotion(
     name="bouncing ball",
     p=["x", "y"],
     parameters=dict(m=1.0, g=9.81, restitution=0.85),
     mass=lambda s: [s.m, s.m],
     force=lambda s: [0, -s.m * s.g],
+    drawing=Drawing([Path(hills), Trace(("x", "y")), Dot(("x", "y"), 0.12)], follow=False),
 )
 
 

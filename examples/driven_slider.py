@@ -12,6 +12,7 @@ import matplotlib
 import numpy as np
 
 import dalembert as da
+from dalembert.draw import Body, Dot, Link, Path, Pin
 
 matplotlib.use("Agg")  # draw to files only
 import matplotlib.pyplot as plt
@@ -32,6 +33,14 @@ crank = da.EquationsOfMotion(
     mass=lambda s: [s.J, s.m],
     force=lambda s: [s.torque - s.d * s.phi_dot, 0],
     holonomic=lambda s: [(s.x - s.R * np.cos(s.phi)) ** 2 + (s.R * np.sin(s.phi)) ** 2 - s.L**2],
+    drawing=[
+        Path([(0.12, -0.04), (0.48, -0.04)]),
+        Body(("x", 0), da.Box((0.08, 0.06, 0.06))),
+        Link((0, 0), lambda s: [s.R * np.cos(s.phi), s.R * np.sin(s.phi)]),
+        Link(lambda s: [s.R * np.cos(s.phi), s.R * np.sin(s.phi)], ("x", 0)),
+        Pin((0, 0)),
+        Dot(lambda s: [s.R * np.cos(s.phi), s.R * np.sin(s.phi)], 0.012),
+    ],
 )
 events = [
     da.Event(lambda s: s.x_dot, name="reversal"),

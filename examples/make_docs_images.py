@@ -18,6 +18,9 @@ from PIL import Image
 import dalembert as da
 from dalembert import demo
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from docs.builder import figures
+
 #: pages by the names of their pictures: the problem, what is written of its solution, width and height of the window
 PAGES = {
     "animation.png": (da.problems.andrews, "animate", 1100, 640),
@@ -31,7 +34,7 @@ def make(directory: Path) -> list[Path]:
     readme_pendulum.draw(pictures[0])
     driven_slider.draw(pictures[1])
     demo.picture(demo.simulate_all()).savefig(pictures[2], dpi=80)
-    return [smaller(path) for path in pictures]
+    return [smaller(path) for path in (*pictures, *figures.draw(directory))]
 
 
 def photograph(directory: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""How hard should the driver's seat be damped? One model, many parameter values, all cores.
+"""A driver's seat: how hard should it be damped? One model, many parameter values, all cores.
 
 A model is compiled once; other parameters are other numbers. The kernels release the GIL, so threads are enough.
 

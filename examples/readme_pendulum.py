@@ -1,4 +1,4 @@
-"""The first example of the README: a pendulum in Cartesian coordinates.
+"""A pendulum in Cartesian coordinates: the first example of the README by equations.
 
 python examples/readme_pendulum.py [picture.png]
 """
@@ -9,6 +9,7 @@ import matplotlib
 import numpy as np
 
 import dalembert as da
+from dalembert.draw import Dot, Link, Pin, Trace
 
 matplotlib.use("Agg")  # draw to files only
 import matplotlib.pyplot as plt
@@ -19,6 +20,7 @@ pendulum = da.EquationsOfMotion(
     mass=lambda s: [s.m, s.m],
     force=lambda s: [0, -s.m * s.g],
     holonomic=lambda s: [s.x**2 + s.y**2 - s.L**2],
+    drawing=[Trace(("x", "y")), Link((0, 0), ("x", "y")), Pin((0, 0)), Dot(("x", "y"), 0.06)],
 )
 sol = da.simulate(pendulum, (0, 10), p0=[1, 0], v0=[0, 0], rtol=1e-8, atol=1e-8)
 

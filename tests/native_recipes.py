@@ -10,6 +10,9 @@ k and c are parameters of the model where it has some, or numbers.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numba as nb
 import numpy as np
 from numba import types
@@ -18,7 +21,21 @@ import dalembert as da
 from dalembert.model.native import Code, NativeFunction
 
 REAL = types.CPointer(types.float64)
-native = nb.cfunc(types.int32(types.float64, REAL, REAL, REAL, REAL))
+SIGNATURE = types.int32(types.float64, REAL, REAL, REAL, REAL)
+
+
+class native:
+    """A function in machine code, which is compiled when somebody wants to call it."""
+
+    def __init__(self, function: Callable):
+        self._function = function
+
+    @functools.cached_property
+    def address(self) -> int:
+        self._code = nb.cfunc(SIGNATURE)(self._function)
+        return self._code.address
+
+
 # record: n, place of k in θ or −1, of c, of the input drive, and k and c as numbers
 
 

@@ -10,7 +10,10 @@ import matplotlib
 import pytest
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = ("readme_pendulum", "driven_slider", "bouncing_ball", "parameter_sweep", "walking_beam")
+EXAMPLES = (
+    "readme_pendulum", "driven_slider", "bouncing_ball", "parameter_sweep", "walking_beam", "windscreen_wiper",
+    "walking_legs", "dominoes",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +40,7 @@ def examples(monkeypatch):
 
 def test_python_blocks_of_the_readme_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write files
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 3
     namespace = {"__name__": "readme"}
     for block in blocks:
@@ -45,10 +48,14 @@ def test_python_blocks_of_the_readme_run_in_order(tmp_path, monkeypatch):
     assert namespace["sol"].success
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", [path.relative_to(ROOT).as_posix() for path in sorted(PAGES)])
 def test_links_lead_somewhere(page):
     file = ROOT / page
-    text = re.sub(r"^```.*?^```", "", file.read_text(), flags=re.DOTALL | re.MULTILINE)  # an array is no link
+    text = file.read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)  # an array is no link
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (file.parent / target).exists(), f"{page}: {target}"
 
@@ -69,7 +76,7 @@ def test_example_runs_and_draws_only_when_asked(name, tmp_path, monkeypatch, cap
 def test_every_example_is_listed_and_tested():
     scripts = {path.stem for path in (ROOT / "examples").glob("*.py")} - {"make_docs_images"}
     assert scripts == set(EXAMPLES)
-    readme = (ROOT / "README.md").read_text()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(f"examples/{name}.py" in readme for name in EXAMPLES)
 
 

@@ -14,7 +14,7 @@ import dalembert as da
 def resident() -> float:
     """Megabytes of this process, after a collection of garbage."""
     gc.collect()
-    with open("/proc/self/statm") as file:
+    with open("/proc/self/statm", encoding="utf-8") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 

@@ -14,14 +14,14 @@ ROOT = Path(dalembert.__file__).parent
 
 #: a room imports from its own or a lower rank
 RANKS = {
-    "background": 0, "checks": 0, "errors": 0, "kept": 0, "locks": 0, "options": 0,
+    "background": 0, "checks": 0, "errors": 0, "file_locks": 0, "kept": 0, "locks": 0, "options": 0,
     "draw": 1, "model": 1, "modelica": 1, "multibody": 1, "problems": 1,
     "regularize": 2,
     "compile": 3, "export": 3, "linalg": 3, "recursions": 3,
     "solvers": 4,
     "solution": 5, "viewer": 5,
     "contact": 6, "simulation": 6,
-    "studies": 7, "sweeps": 7,
+    "ensembles": 7, "studies": 7, "sweeps": 7,
     "cli": 8, "demo": 8, "__main__": 8,
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,8 +70,18 @@ def simulate_all(
     return results
 
 
+def facts(result: Result) -> dict[str, Any]:
+    """Steps, constraint residuals, error and time of a result."""
+    solution = result.solution
+    return {
+        "problem": result.problem.name, "formulation": solution.formulation, "steps": solution.stats.accepted,
+        "position": solution.max_residual("position"), "velocity": solution.max_residual("velocity"),
+        "error": result.error, "seconds": solution.stats.seconds,
+    }  # fmt: skip
+
+
 def table(results: Iterable[Result]) -> Table:
-    """Steps, constraint residuals, error and time of each result."""
+    """The facts about each result."""
     from rich.table import Table
 
     table = Table(title=f"Radau5, rtol = atol = {TOLERANCE:g}", title_justify="left")
@@ -79,17 +89,10 @@ def table(results: Iterable[Result]) -> Table:
     table.add_column("formulation")
     for heading in ("steps", "max |g|\n(position)", "max |g'|\n(velocity)", "error against\nreference", "time\n(ms)"):
         table.add_column(heading, justify="right")
-    for result in results:
-        solution = result.solution
-        table.add_row(
-            result.problem.name,
-            solution.formulation,
-            str(solution.stats.accepted),
-            f"{solution.max_residual('position'):.1e}",
-            f"{solution.max_residual('velocity'):.1e}",
-            "" if result.error is None else f"{result.error:.1e}",
-            f"{1e3 * solution.stats.seconds:.1f}",
-        )
+    for one in map(facts, results):
+        error = "" if one["error"] is None else f"{one['error']:.1e}"
+        counts = (str(one["steps"]), f"{one['position']:.1e}", f"{one['velocity']:.1e}", error)
+        table.add_row(one["problem"], one["formulation"], *counts, f"{1e3 * one['seconds']:.1f}")
     return table
 
 

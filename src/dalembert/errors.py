@@ -262,6 +262,10 @@ class Interrupted(SimulationError, KeyboardInterrupt):
     """Ctrl-C. `solution` holds everything computed until then."""
 
 
+class NoDevice(DalembertError, RuntimeError):
+    """There is no GPU that can be used, or it has refused something."""
+
+
 class FileError(DalembertError, OSError):
     """A result file cannot be written or read, or is damaged. `path` is that file, `errno` the system's reason."""
 

@@ -8,7 +8,7 @@ from starts import Dice, Drawn, draw
 
 import dalembert as da
 from dalembert import problems
-from dalembert.errors import PainleveParadox
+from dalembert.errors import PainleveParadox, TooManySteps
 
 METHODS = [da.Mexx(), da.Hem5(), da.Geoms(), da.Radau5(), da.Rkf45(), da.Dassl()]
 RTOL, ATOL = 1e-8, 1e-10
@@ -16,18 +16,27 @@ RTOL, ATOL = 1e-8, 1e-10
 DEEPEST = RTOL
 #: Of the largest energy on the way, what methods may err in some hundred steps; impacts alone create nothing.
 GROWTH = 100 * RTOL
+#: What leaves an elastic floor at 1e-5 m/s comes back half a million times a second, and never rests: such runs may be
+#: cut short, if impacts are what their steps were for. What they have until then is looked at like all others.
+ELASTIC_STEPS = 10_000
 
 
 def check(case, method):
     """Simulate a case and look at all points of its solution."""
-    options = {"p0": case.p0, "v0": case.v0, "method": method, "rtol": RTOL, "atol": ATOL, "max_steps": 100_000}
+    elastic = bool((np.asarray(case.model.contact_values()[0]) == 1).any())
+    steps = ELASTIC_STEPS if elastic else 100_000
+    options = {"p0": case.p0, "v0": case.v0, "method": method, "rtol": RTOL, "atol": ATOL, "max_steps": steps}
     try:
         sol = da.simulate(case.model, (0, case.t_end), **options)
+        assert sol.success
     except PainleveParadox as paradox:  # rigid bodies with friction may have no motion; then the contact is named
         if paradox.contact not in {contact.name for contact in case.model.contacts if contact.stick}:
             raise
         return None
-    assert sol.success
+    except TooManySteps as limit:
+        sol = limit.solution
+        if not elastic or len(sol.impacts) < steps / 50:
+            raise
     gaps = np.array([sol[f"{contact.name}.gap"] for contact in case.model.contacts])
     assert gaps.min() > -DEEPEST, "penetration"
     energy = sol["energy"]

@@ -128,14 +128,3 @@ def test_what_is_missing_is_named():
         da.from_sympy(me.LagrangesMethod(z.diff() ** 2 + F * z, [z]))
     with pytest.raises(da.ModelError, match="KanesMethod"):
         da.from_sympy(5)
-    q, u = me.dynamicsymbols("q u")
-    N = me.ReferenceFrame("N")
-    P = me.Point("P")
-    P.set_vel(N, (u + 1) * N.x)
-    moving = me.KanesMethod(N, q_ind=[q], u_ind=[u], kd_eqs=[q.diff() - u - 1])
-    moving.kanes_equations([me.Particle("P", P, m)], [(P, 0 * N.x)])
-    with pytest.raises(da.ModelError, match="terms without speeds"):
-        da.from_sympy(moving, {m: 1.0})
-    unformed = me.KanesMethod(N, q_ind=[q], u_ind=[u], kd_eqs=[q.diff() - u])
-    with pytest.raises(da.ModelError, match="not been formed"):
-        da.from_sympy(unformed, {m: 1.0})

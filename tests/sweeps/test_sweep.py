@@ -3,10 +3,7 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +12,7 @@ from scipy import stats
 import dalembert as da
 from dalembert.sweeps import engines, journal
 from dalembert.sweeps import run as runs
+from killing import kill_again_and_again, timed
 
 PENDULUM = da.problems.pendulum()
 SAMPLES = {"L": np.linspace(0.9, 1.1, 6), "m": np.linspace(1.0, 2.0, 6)}
@@ -178,7 +176,7 @@ def dies_once(sol):
     """A member whose process dies when it is simulated for the first time."""
     mark = os.environ["DIES_ONCE"] + f"/{sol.parameters['L']:.3f}"
     if sol.parameters["L"] > 1.05 and not os.path.exists(mark):
-        open(mark, "w").close()
+        open(mark, "w", encoding="utf-8").close()
         os.kill(os.getpid(), signal.SIGKILL)
     return {"phi": sol["phi"][-1]}
 
@@ -326,42 +324,22 @@ import sys
 import numpy as np
 import dalembert as da
 problem = da.problems.andrews()
-samples = da.MonteCarlo({"m1": (0.04, 0.05)}, 60)
+samples = da.MonteCarlo({"m1": (0.04, 0.05)}, int(sys.argv[3]))
 problem.simulate()
 print("ready", flush=True)
 study = da.sweep(problem, samples, store=sys.argv[1], workers=2, rtol=1e-8, atol=1e-8)
-print("done", flush=True)
 np.save(sys.argv[2], np.column_stack([study[name] for name in study.names]))
 """
 
 
-def kill_at_random(tmp_path, kills, seed):
-    rng, store, result = random.Random(seed), tmp_path / "s.h5", tmp_path / "result.npy"
-
-    def start(*arguments):
-        return subprocess.Popen([sys.executable, "-c", RUNNING, *map(str, arguments)], stdout=subprocess.PIPE)
-
-    undisturbed = start(tmp_path / "other.h5", tmp_path / "undisturbed.npy")
-    assert undisturbed.stdout.readline() == b"ready\n"
-    begun = time.perf_counter()
-    assert undisturbed.stdout.readline() == b"done\n"
-    longest = time.perf_counter() - begun
-    assert undisturbed.wait() == 0
-    undisturbed.stdout.close()
-    done = [0]
-    for _ in range(kills):
-        child = start(store, result)
-        assert child.stdout.readline() == b"ready\n"
-        time.sleep(rng.uniform(0.0, 2 * longest / kills))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-        done.append(finished(store))
+def kill_at_random(tmp_path, kills, seed, members):
+    store, result, problem = tmp_path / "s.h5", tmp_path / "result.npy", da.problems.andrews()
+    samples = da.MonteCarlo({"m1": (0.04, 0.05)}, members)
+    problem.simulate()
+    whole, seconds = timed(lambda: da.sweep(problem, samples, workers=2, rtol=1e-8, atol=1e-8))
+    done = kill_again_and_again(RUNNING, (store, result, members), seconds, kills, seed, lambda: finished(store))
     assert (np.diff(done) >= 0).all()  # nothing finished is lost
-    last = start(store, result)
-    assert last.wait() == 0
-    last.stdout.close()
-    np.testing.assert_array_equal(np.load(result), np.load(tmp_path / "undisturbed.npy"))
+    np.testing.assert_array_equal(np.load(result), np.column_stack([whole[name] for name in whole.names]))
     return done
 
 
@@ -376,12 +354,12 @@ def finished(store):
 
 
 def test_killed_at_a_random_moment(tmp_path):
-    kill_at_random(tmp_path, 1, 3)
+    kill_at_random(tmp_path, 1, 3, 30)
 
 
 @pytest.mark.slow
 def test_killed_at_twenty_random_moments(tmp_path):
-    assert len(set(kill_at_random(tmp_path, 20, 5))) > 3
+    assert len(set(kill_at_random(tmp_path, 20, 5, 60))) > 3
 
 
 # -- clusters ----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,14 @@ Names are imported at first use, so that `import dalembert` stays quick.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dalembert.compile.callback import python_port
+    from dalembert.compile.graph import compile_port
+    from dalembert.compile.machine import machine_port
+    from dalembert.compile.ports import OK, RETRY, STOP, Port
+    from dalembert.compile.tape import compile_tape
 
 _HOME = {
     "OK": "ports",

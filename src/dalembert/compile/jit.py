@@ -8,10 +8,9 @@ table of LLVM stays as it is.
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import functools
 import itertools
+import sys
 import threading
 from collections.abc import Sequence
 
@@ -19,11 +18,12 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from dalembert.compile import store
-from dalembert.compile.emit import BINARY, UNARY
+from dalembert.compile.symbols import library_symbols
 from dalembert.locks import held
 
 LOCK = held(threading.RLock())  # LLVM's objects here are shared by all threads
 LIBRARIES = 64  # of one engine
+JIT_LINK = sys.platform != "win32"  # LLVM's newer linker; there is the older one for Windows
 _numbers = itertools.count()
 _engine: llvm.LLJIT | None = None  # the one for the next libraries
 _libraries = 0  # that it has
@@ -49,31 +49,47 @@ class Code:
 
 
 def build(
-    text: str, symbols: dict[str, int] | None = None, *, level: int = 1, exports: Sequence[str] = ("port",)
+    text: str,
+    symbols: dict[str, int] | None = None,
+    *,
+    level: int = 1,
+    exports: Sequence[str] = ("port",),
+    passes: int = 0,
 ) -> tuple[Code, bytes]:
     """Compile IR and load it; return the code and the object file.
 
-    LLVM's optimization passes are left out: in straight-line code they find little that CasADi has not removed.
+    LLVM's optimization `passes` are left out: in straight-line code they find little that CasADi has not removed.
     Measured on 400 to 2600 instructions, O1 takes 1.2 to 1.4 times as long and gains nothing; O2 with vectorization
     takes 3 to 7 times as long and gains between nothing and a fifth of the run time. `level` is the code generator's:
-    0 compiles 3 to 6 times faster than 1, code that takes 1.2 to 1.8 times as long; 2 is like 1.
+    0 compiles 3 to 6 times faster than 1, code that takes 1.2 to 1.8 times as long; 2 is like 1. Code with variables
+    and loops needs passes, of this level.
     """
     with LOCK:
         module = llvm.parse_assembly(text)
         target = _target(level)
         module.triple = target.triple
         module.data_layout = str(target.target_data)
+        if passes:
+            optimize(module, target, passes)
         image = target.emit_object(module)
         return Code(image, _symbols_in(image) if symbols is None else symbols, exports), image
 
 
-def load(key: str) -> Code | None:
+def optimize(module: llvm.ModuleRef, target: llvm.TargetMachine, level: int) -> None:
+    """LLVM's passes of a level; vectors are written by whoever wants them."""
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def load(key: str, exports: Sequence[str] = ("port",)) -> Code | None:
     """Load an object file from the disk cache, None if there is none that works."""
     image = store.load(key)
     if image is None:
         return None
     try:
-        return Code(image, _symbols_in(image))
+        return Code(image, _symbols_in(image), exports)
     except RuntimeError:
         return None
 
@@ -83,23 +99,6 @@ def fingerprint() -> str:
     """What object code depends on besides the tape: the compiler and the processor."""
     target = _target(1)
     return "|".join([str(store.FORMAT), llvmlite.__version__, target.triple, *_processor()])
-
-
-@functools.cache
-def library_symbols() -> dict[str, int]:
-    """Addresses of the functions that emitted code may call."""
-    libm = ctypes.CDLL(ctypes.util.find_library("m"))
-    libc = ctypes.CDLL(None)
-
-    def address(library: ctypes.CDLL, name: str) -> int:
-        return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-
-    symbols = {f"dalembert_{name}": address(libm, name) for name in UNARY + BINARY}
-    symbols |= {name: address(libm, name) for name in ("sin", "cos", "floor", "ceil")}
-    if hasattr(libm, "sincos"):  # a GNU function; LLVM emits it only where it exists
-        symbols["sincos"] = address(libm, "sincos")
-    symbols |= {name: address(libc, name) for name in ("malloc", "free", "memset", "memcpy", "memmove")}
-    return symbols
 
 
 def _symbols_in(image: bytes) -> dict[str, int]:
@@ -116,6 +115,12 @@ def _symbols_in(image: bytes) -> dict[str, int]:
 def _processor() -> tuple[str, str]:
     _initialize()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def processor_features() -> dict[str, bool]:
+    """What this processor can, by LLVM's names."""
+    _initialize()
+    return dict(llvm.get_host_cpu_features())
 
 
 @functools.cache
@@ -139,6 +144,6 @@ def _next_engine() -> llvm.LLJIT:
     if _engine is None or _libraries == LIBRARIES:
         name, features = _processor()
         machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(cpu=name, features=features)
-        _engine, _libraries = llvm.create_lljit_compiler(machine, use_jit_link=True), 0
+        _engine, _libraries = llvm.create_lljit_compiler(machine, use_jit_link=JIT_LINK), 0
     _libraries += 1
     return _engine

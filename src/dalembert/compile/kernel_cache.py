@@ -38,7 +38,8 @@ _KEEP_MODULES = 256  # of which users' own files are some
 
 # These are imported where kernels stand, but nothing of them gets into compiled code.
 _CACHE = [f"compile/{name}.py" for name in ("kernel_cache", "messages", "sources", "store", "together", "trust")]
-sources = Sources(PACKAGE, without=["background.py", "errors.py", "kept.py", "locks.py", "options.py", *_CACHE])
+_ELSEWHERE = [f"{name}.py" for name in ("background", "errors", "file_locks", "kept", "locks", "options")]
+sources = Sources(PACKAGE, without=[*_ELSEWHERE, *_CACHE])
 
 
 def _number_functions() -> None:

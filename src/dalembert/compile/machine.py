@@ -14,6 +14,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import re
+import sys
 import tempfile
 import threading
 import weakref
@@ -25,6 +27,7 @@ import casadi
 from dalembert.compile import jit
 from dalembert.compile.emit import STACK
 from dalembert.compile.ports import Port
+from dalembert.compile.symbols import library_symbols
 from dalembert.compile.tape import port_function
 from dalembert.locks import held
 
@@ -33,6 +36,7 @@ _lock = held(threading.Lock())
 _slots: list[bool] = []  # for each function loaded here: is it in use?
 _base = 0  # functions that somebody else had loaded before
 
+_LIBRARY = re.compile(r"libcasadi(\.[\d.]+)?\.(so|dylib|dll)[\d.]*")
 _METHODS = {  # of casadi::Function
     "checkout": "_ZNK6casadi8Function8checkoutEv",
     "release": "_ZNK6casadi8Function7releaseEi",
@@ -195,13 +199,21 @@ def _library() -> ctypes.PyDLL:
 
 def _library_path() -> str:
     """The file that the process has open: the wheel may hold a second copy, with a list of functions of its own."""
+    beside = (str(path) for path in Path(casadi.__file__).parent.iterdir())
+    return next(path for path in (*_open_files(), *beside) if _LIBRARY.fullmatch(os.path.basename(path)))
+
+
+def _open_files() -> list[str]:
+    """Paths of libraries in this process, among others, where the system tells; several times perhaps."""
+    if sys.platform == "darwin":
+        system = ctypes.CDLL(None)
+        system._dyld_get_image_name.restype = ctypes.c_char_p
+        return [os.fsdecode(system._dyld_get_image_name(k)) for k in range(system._dyld_image_count())]
     try:
-        lines = Path("/proc/self/maps").read_text().splitlines()
-    except OSError:  # not Linux
-        lines = []
-    opened = (line.split(maxsplit=5)[-1] for line in lines if "/libcasadi." in line)
-    folder = Path(casadi.__file__).parent
-    return next(opened, None) or str(next(folder.glob("libcasadi.*")))
+        lines = os.fsdecode(Path("/proc/self/maps").read_bytes()).splitlines()
+    except OSError:  # Windows gives back the library that is open if one of its name is asked for again
+        return []
+    return [line.split(maxsplit=5)[-1] for line in lines]
 
 
 def _push(library: ctypes.PyDLL, save: Callable[[str], None]) -> None:
@@ -220,4 +232,4 @@ def _push(library: ctypes.PyDLL, save: Callable[[str], None]) -> None:
 def _symbols(methods: bool) -> dict[str, int]:
     names = _METHODS if methods else _C_INTERFACE
     found = {name: ctypes.cast(getattr(_opened(), symbol), ctypes.c_void_p).value for name, symbol in names.items()}
-    return found | {name: jit.library_symbols()[name] for name in ("malloc", "free")}
+    return found | {name: library_symbols()[name] for name in ("malloc", "free")}

@@ -18,9 +18,9 @@ from dalembert.compile import jit
 from dalembert.compile.emit import STACK
 from dalembert.compile.gather import Gathered, gathered, run_of, stretches
 from dalembert.compile.graph import compile_port
-from dalembert.compile.kernel import address_of, load
 from dalembert.compile.memory import Memory
 from dalembert.compile.ports import Port
+from dalembert.compile.symbols import library_symbols
 from dalembert.compile.tape import QUICK, port_function
 from dalembert.model.graph import External, Graph
 from dalembert.model.native import Code
@@ -81,6 +81,8 @@ def native_port(graph: Graph, x: ca.SX, expression: ca.SX, at_zero: ca.SX | None
     used = [k for k in range(len(known)) if in_rest[k] or (found.source == 3 + k).any()]
     if any(known[k].native is None for k in used):
         return None
+    from dalembert.compile.kernel import load  # with numba: not before it is needed
+
     load("dalembert.compile.plan_kernel")
     from dalembert.compile.plan_kernel import Base, Op
 
@@ -141,6 +143,8 @@ def gather_port(t: ca.SX, x: ca.SX, theta: ca.SX, out: ca.SX) -> Port | None:
     found = gathered([t, x, theta], out)
     if len(found.others):
         return None
+    from dalembert.compile.kernel import load  # with numba: not before it is needed
+
     load("dalembert.compile.plan_kernel")
     from dalembert.compile.plan_kernel import Base
 
@@ -275,6 +279,7 @@ def _groups(draft: _Draft, graph: Graph, block: External, n_arguments: int, scra
 
 
 def _port(draft: _Draft, n_x: int, n_theta: int, n_out: int) -> Port:
+    from dalembert.compile.kernel import address_of
     from dalembert.compile.plan_kernel import PLAN, WIDTH, follow
 
     steps = np.zeros((len(draft.steps), WIDTH), np.int64)
@@ -290,7 +295,7 @@ def _port(draft: _Draft, n_x: int, n_theta: int, n_out: int) -> Port:
         follow=address_of(follow),
         plan=plan.address,
     )
-    code, _ = jit.build(text, {name: jit.library_symbols()[name] for name in ("malloc", "free")}, level=0)
+    code, _ = jit.build(text, {name: library_symbols()[name] for name in ("malloc", "free")}, level=0)
     return Port(
         code.address, n_x=n_x, n_theta=n_theta, n_out=n_out, backend="native",
         keep=(code, plan, follow, draft.keep),

@@ -92,6 +92,8 @@ def save(key: str, data: bytes, part: str = "tapes") -> None:
             with _unfinished(base) as (temporary, file):
                 file.write(content)
                 file.flush()
+                if fcntl is None:  # such systems do not rename what is open
+                    file.close()
                 os.replace(temporary, base / name)
             return
         except FileNotFoundError:

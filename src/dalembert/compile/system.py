@@ -14,7 +14,6 @@ import numpy as np
 
 from dalembert.compile.callback import python_port
 from dalembert.compile.graph import compile_port
-from dalembert.compile.native import native_port
 from dalembert.compile.ports import Port
 from dalembert.errors import StepRefused
 from dalembert.kept import Slot
@@ -115,6 +114,8 @@ def expression_port(
     x = form.x if x is None else x
     expression = ca.densify(ca.vec(expression))  # `compile_port` looks for common subexpressions
     if graph.has_native:
+        from dalembert.compile.native import native_port  # loads numba: not before it is needed
+
         zeros = ca.vertcat(*(graph.symbol[kind] for kind in at_zero)) if at_zero else None
         port = native_port(graph, x, expression, zeros)
         if port is not None:

@@ -23,12 +23,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from dalembert import file_locks
 from dalembert.locks import renewed
-
-try:
-    import fcntl
-except ImportError:  # Windows: nothing is locked, and helpers would do everything twice
-    fcntl = None
 
 _PATIENCE = 120.0  # seconds: then the owner of a lock is taken for stopped
 _MOST = 3  # helpers; the longest kernel takes a third of the time or more
@@ -61,26 +57,18 @@ class Claim:
 
     def take(self) -> None:
         """Wait until nobody else compiles the kernel. Raises `Taken` in a helper."""
-        if fcntl is None or self.path is None:
+        if self.path is None:
             return
         end = time.monotonic() + _PATIENCE
         with contextlib.suppress(OSError):  # a file system without locks: there are no claims then
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-            while not self._lock():
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            while not file_locks.try_lock(self._file):
                 if _helping:
                     self.release()
                     raise Taken
                 if time.monotonic() > end:
                     return
                 time.sleep(0.02)
-
-    def _lock(self) -> bool:
-        try:
-            # unlike those of flock, these locks are not handed on to forked processes
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
-            return False
-        return True
 
     def release(self) -> None:
         if self._file is not None:
@@ -93,7 +81,8 @@ def start_helpers(families: Sequence[str]) -> None:
 
     A family is a module whose import compiles kernels, or ``module:function:argument``.
     """
-    if not families or fcntl is None or _helping or not _is_python(sys.executable):
+    # without locks helpers would do everything twice
+    if not families or not file_locks.AVAILABLE or _helping or not _is_python(sys.executable):
         return
     with _starting:
         for helper in [helper for helper in _helpers if helper.poll() is not None]:

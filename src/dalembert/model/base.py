@@ -73,6 +73,9 @@ class Model(Shared):
     tolerance: float | None = None
     least_steps: int = 0
     nominal: Mapping[str, float] = MappingProxyType({})
+    #: of a model that was translated: units and descriptions of variables, parameters and outputs, by name
+    units: Mapping[str, str] = MappingProxyType({})
+    comments: Mapping[str, str] = MappingProxyType({})
     #: what is to be done with the `continuous_kinds` where inputs jump: a mode of `consistent_initial_values`
     restart_mode: str = "correct"
 

@@ -95,13 +95,19 @@ def sections(model: Model, most: int = MOST_ROWS) -> Iterator[tuple[str, str]]:
         if function is None:
             continue
         if role == "kinematics":
-            if function.traced and not ca.is_equal(ca.sparsify(function.sx), ca.SX.eye(function.shape[0]), 1):
+            rows, columns = function.shape
+            own = not function.traced or rows != columns or not _is_identity(function.sx)
+            if own:
                 yield title, matrix_html(model, function, "Z", most)
             continue
         if not function.traced:
             yield title, "<p>in machine code or as a Python function; it has no formula</p>"
             continue
         yield title, rows_html(model, function.sx, _lefts(model, role, names, function.sx.numel()), most)
+
+
+def _is_identity(matrix: ca.SX) -> bool:
+    return ca.is_equal(ca.sparsify(matrix), ca.SX.eye(matrix.shape[0]), 1)
 
 
 def _lefts(model: Model, role: str, names: str | None, count: int) -> list[str]:

@@ -1,21 +1,24 @@
 """Models from `sympy.physics.mechanics`: equations that `KanesMethod` or `LagrangesMethod` has formed, in one call.
 
-Constraints are handed over as such, with multipliers, and not solved for dependent coordinates or speeds: methods keep
-them, and nothing has to be chosen that may become singular. SymPy is imported when it is needed.
+SymPy is imported when it is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
+from dalembert.checks import said
 from dalembert.errors import DalembertError, ModelError
 from dalembert.model.equations_of_motion import EquationsOfMotion
+from dalembert.model.sympy_forms import Form, form_of
+from dalembert.model.sympy_signals import Signals
+from dalembert.model.sympy_signals import name_of as _name
+from dalembert.model.sympy_signals import number as _number
+from dalembert.model.vocabulary import OTHERS, VOCABULARY
 
-#: seed of the points at which constraints on velocities are compared with derivatives of those on positions
-SEED = 11
+#: names that mean something in the namespace of models; variables and parameters called like this get a line behind
+RESERVED = frozenset((*OTHERS, *(kind for kind, about in VOCABULARY.items() if about.reserved))) - {"t"}
 
 
 def from_sympy(
@@ -29,12 +32,16 @@ def from_sympy(
 ) -> EquationsOfMotion:
     """Equations of motion that SymPy has formed, as a model.
 
+    Coordinates are positions, speeds are velocities, under their names; those that have a meaning in the namespace of
+    models (u, v, r, s, p, …) get a line behind, ``u_``. Where kinematic equations have terms without speeds,
+    q' = Z u + b, velocities are the derivatives of the coordinates, ``q_dot``. Auxiliary speeds are zero.
+
     Parameters
     ----------
-    method : KanesMethod or LagrangesMethod
-        If its equations have not been formed yet, those of a LagrangesMethod are.
+    method : KanesMethod, LagrangesMethod, System or JointsMethod
+        If its equations have not been formed yet and bodies and loads are known, they are.
     parameters : mapping of symbols (or their names) to numbers
-    inputs : mapping of dynamic symbols (or their names) to functions of time or numbers
+    inputs : mapping of dynamic symbols (or their names) to functions of time, expressions of t, or numbers
         Those that are neither coordinates nor speeds.
     outputs : mapping of names to SymPy expressions or functions, optional
     start : mapping, optional
@@ -62,123 +69,118 @@ def from_sympy(
         from sympy.physics import mechanics
     except ImportError:
         raise DalembertError("from_sympy() needs SymPy; install it with: pip install sympy") from None
-    if isinstance(method, mechanics.LagrangesMethod):
-        parts = _lagrange(method)
-    elif isinstance(method, mechanics.KanesMethod):
-        parts = _kane(method, mechanics)
-    else:
-        raise ModelError(f"from_sympy needs a KanesMethod or a LagrangesMethod, not {type(method).__name__}")
-    values, functions = _by_name(parameters, "parameters"), _by_name(inputs, "inputs")
-    _must_be_known(parts, values, functions)
-    extra = {} if outputs is None else {"outputs": dict(outputs)}
-    if start is not None:
-        extra["start"] = start
-    return EquationsOfMotion(name=name, parameters=values, inputs=functions, **parts, **extra)
+    try:
+        form = form_of(method, mechanics)
+    except DalembertError:
+        raise
+    except Exception as error:  # of SymPy, whose methods say what they miss
+        raise ModelError(f"from_sympy: SymPy could not form the equations: {said(error)}") from error
+    values = {key: _number(value) for key, value in _by_name(parameters, "parameters").items()}
+    signals = Signals(_by_name(inputs, "inputs"))
+    q, v = [_name(each) for each in form.q], [_name(each) for each in form.v]
+    parts = signals.expressions(form.parts())
+    given = {} if outputs is None else dict(_mapping(outputs, "outputs"))
+    given = signals.expressions({key: _output(value, form) for key, value in given.items()})
+    functions = signals.functions
+    _must_be_known(parts, {*q, *v, *values, *functions, "t"})
+    renamed = _Renamed([*q, *v, *values, *functions])
+    extra = {"outputs": renamed.expressions(given), "start": start}
+    return EquationsOfMotion(
+        name=name, p=[renamed(each) for each in q], v=[renamed(each) for each in v],
+        parameters={renamed(key): value for key, value in values.items()},
+        inputs={renamed(key): value for key, value in functions.items()},
+        **{role: renamed.expressions(value) for role, value in parts.items()},
+        **{key: value for key, value in extra.items() if value},
+    )  # fmt: skip
 
 
-def _lagrange(method: Any) -> dict[str, Any]:
-    if method.eom is None:
-        method.form_lagranges_equations()
-    q = list(method.q)
-    accelerations = dict.fromkeys(method._qdoubledots, 0)
-    forces = dict.fromkeys(method.lam_vec, 0)
-    mass = method.eom.jacobian(method._qdoubledots)
-    force = -method.eom.subs(accelerations).subs(forces)
-    n = len(method._hol_coneqs)
-    constraints = {"holonomic": list(method._hol_coneqs), "nonholonomic": list(method.coneqs)[n:]}
-    names = [_name(coordinate) for coordinate in q]
-    return {
-        "p": names, "v": [f"{each}_dot" for each in names], "mass": mass.tolist(), "force": list(force),
-        **{role: rows for role, rows in constraints.items() if rows},
-    }  # fmt: skip
+# -- names -------------------------------------------------------------------------------------------------------------
 
 
-def _kane(method: Any, mechanics: Any) -> dict[str, Any]:
-    import sympy
+class _Renamed:
+    """Names that are free in a model, and expressions with those."""
 
-    q, u = list(method.q), list(method.u)
-    t = mechanics.dynamicsymbols._t
-    flow = method.kindiffdict()
-    rates = sympy.Matrix([flow[coordinate.diff(t)] for coordinate in q])
-    kinematics = rates.jacobian(sympy.Matrix(u))
-    offset = (rates - kinematics * sympy.Matrix(u)).applyfunc(sympy.simplify)
-    if any(entry != 0 for entry in offset):
-        raise ModelError(
-            "the kinematic differential equations have terms without speeds, q' = Z u + …, which EquationsOfMotion has "
-            "not: choose speeds so that q' = Z u"
-        )
-    if method.bodies is None:
-        raise ModelError("the equations have not been formed yet: call kanes_equations(bodies, loads) first")
-    plain = method
-    if len(method._udep) or len(method._f_h):  # the same bodies and loads, without what depends on others
-        kinematic = [coordinate.diff(t) - flow[coordinate.diff(t)] for coordinate in q]
-        plain = mechanics.KanesMethod(method._inertial, q_ind=q, u_ind=u, kd_eqs=kinematic)
-        plain.kanes_equations(method.bodies, method.loads)
-    holonomic = list(method._f_h)
-    nonholonomic = []
-    if len(method._udep):
-        rows = method._k_nh * sympy.Matrix(u) + method._f_nh
-        by_speeds = sympy.Matrix(holonomic).jacobian(sympy.Matrix(q)) * kinematics if holonomic else None
-        kept = _independent(by_speeds, method._k_nh, [*q, *u])
-        nonholonomic = [rows[i] for i in kept]
-    return {
-        "p": [_name(each) for each in q], "v": [_name(each) for each in u], "mass": plain.mass_matrix.tolist(),
-        "force": list(plain.forcing), "kinematics": kinematics.tolist(),
-        **({"holonomic": holonomic} if holonomic else {}), **({"nonholonomic": nonholonomic} if nonholonomic else {}),
-    }  # fmt: skip
+    def __init__(self, names: Iterable[str]):
+        names = list(names)
+        self._names = {name: self._free(name, names) for name in names if name in RESERVED}
 
+    @staticmethod
+    def _free(name: str, names: list[str]) -> str:
+        while name in RESERVED or name in names:
+            name += "_"
+        return name
 
-def _independent(known: Any, rows: Any, dynamic: Sequence[Any]) -> list[int]:
-    """Rows of a matrix that do not follow from those that are known, at a random point."""
-    from sympy.core.function import AppliedUndef
+    def __call__(self, name: str) -> str:
+        return self._names.get(name, name)
 
-    generator = np.random.default_rng(SEED)
-    parts = [rows] if known is None else [rows, known]
-    applied = {f for part in parts for f in part.atoms(AppliedUndef)} | {*dynamic}
-    values = {f: generator.uniform(0.3, 1.3) for f in sorted(applied, key=str)}
-    values |= {s: generator.uniform(0.3, 1.3) for s in sorted({s for p in parts for s in p.free_symbols}, key=str)}
+    def expressions(self, value: Any) -> Any:
+        """Of lists, lists of lists, mappings; what is no expression stays."""
+        if not self._names:
+            return value
+        if isinstance(value, list):
+            return [self.expressions(entry) for entry in value]
+        if isinstance(value, dict):
+            return {key: self.expressions(entry) for key, entry in value.items()}
+        import sympy
+        from sympy.core.function import AppliedUndef
 
-    def numbers(matrix: Any) -> np.ndarray:
-        return np.array(matrix.subs(values).evalf().tolist(), float)
-
-    found = numbers(known) if known is not None else np.zeros((0, rows.shape[1]))
-    kept = []
-    for i, row in enumerate(numbers(rows)):
-        more = np.vstack([found, row])
-        if not len(found) or np.linalg.matrix_rank(more) > np.linalg.matrix_rank(found):
-            kept.append(i)
-            found = more
-    return kept
+        if not isinstance(value, sympy.Basic | sympy.MatrixBase):
+            return value
+        others = {s: sympy.Symbol(self(s.name)) for s in value.free_symbols if s.name in self._names}
+        for applied in value.atoms(AppliedUndef):
+            if _name(applied) in self._names:
+                others[applied] = sympy.Function(self(_name(applied)))(*applied.args)
+        return value.xreplace(others)
 
 
-def _name(symbol: Any) -> str:
-    """Of q(t), or of a plain symbol."""
-    return getattr(getattr(symbol, "func", None), "__name__", None) if getattr(symbol, "args", ()) else str(symbol)
+# -- what is given -----------------------------------------------------------------------------------------------------
+
+
+def _mapping(given: Any, what: str) -> Mapping[Any, Any]:
+    if not isinstance(given, Mapping):
+        raise ModelError(f"from_sympy: {what}= must be a mapping of symbols to values")
+    return given
 
 
 def _by_name(given: Mapping[Any, Any] | None, what: str) -> dict[str, Any]:
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise ModelError(f"from_sympy: {what}= must be a mapping of symbols to values")
-    return {key if isinstance(key, str) else _name(key): value for key, value in given.items()}
+    found: dict[str, Any] = {}
+    for key, value in _mapping(given, what).items() if given is not None else ():
+        name = key if isinstance(key, str) else _name(key)
+        if not isinstance(name, str):
+            raise ModelError(f"from_sympy: {what}= has the key {key!r}; symbols and their names are keys")
+        if name in found:
+            raise ModelError(
+                f"from_sympy: {what}= has two symbols of the name '{name}', which differ in what is assumed of them "
+                "(positive=True, …); a model knows them by their names: rename one"
+            )
+        found[name] = value
+    return found
 
 
-def _must_be_known(parts: Mapping[str, Any], parameters: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
+def _output(value: Any, form: Form) -> Any:
+    import sympy
+
+    if isinstance(value, list | tuple):
+        return [_output(entry, form) for entry in value]
+    return form.replace(value) if isinstance(value, sympy.Basic | sympy.MatrixBase) else value
+
+
+def _must_be_known(parts: Mapping[str, Any], known: set[str]) -> None:
     """Raise ModelError with the names of all symbols that have no value."""
     import sympy
     from sympy.core.function import AppliedUndef
 
-    known = {*parts["p"], *parts["v"], *parameters, *inputs, "t"}
     constants, functions = set(), set()
     for role in ("mass", "force", "kinematics", "holonomic", "nonholonomic"):
         for entry in _entries(parts.get(role, ())):
             expression = sympy.sympify(entry)
             functions |= {_name(f) for f in expression.atoms(AppliedUndef)}
             constants |= {str(s) for s in expression.free_symbols}
-    missing = sorted(constants - known), sorted(functions - known)
-    faults = [f"parameters: '{name}' has no value" for name in missing[0]]
-    faults += [f"inputs: '{name}(t)' is neither a coordinate nor a speed, and is not given" for name in missing[1]]
+    faults = [f"parameters: '{name}' has no value" for name in sorted(constants - known)]
+    faults += [
+        f"inputs: '{name}(t)' is neither a coordinate nor a speed, and is not given"
+        for name in sorted(functions - known)
+    ]
     if faults:
         raise ModelError("the equations have symbols without values", faults)
 

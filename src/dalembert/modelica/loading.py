@@ -10,12 +10,13 @@ from typing import Any
 from dalembert.errors import ModelError, ModelicaError
 from dalembert.model.dae import DAE
 from dalembert.model.symbolic import build
-from dalembert.modelica.flat import FlatModel
+from dalembert.modelica.flat import FlatModel, FlatVariable
 from dalembert.modelica.flattener import flatten_class
 from dalembert.modelica.flattener import load as load_library
 from dalembert.modelica.lower.translate import Translation
 from dalembert.modelica.parser import collector_paused, room_for_depth
 from dalembert.modelica.source import Source
+from dalembert.modelica.tree import Literal
 
 #: the class by which others are changed
 _CHANGED = "ChangedClass"
@@ -73,11 +74,19 @@ def load(
         definition = library.find(name)
         raise definition.source.error(str(reason), definition.node.at) from None
     found.notes = (*flat.notes, *translation.calls.notes)
+    found.units = {name: unit for name, variable in flat.variables.items() if (unit := _unit(variable))}
+    found.comments = {name: variable.comment for name, variable in flat.variables.items() if variable.comment}
     found.recipe = Recipe(
         model, class_name, path, given, frozenset(translation.context.folded), dict(dae.symbols.parameter_values),
         frozenset(factor.name() for factor, _ in translation.elimination.divisors if factor.is_symbolic()),
     )  # fmt: skip
     return found
+
+
+def _unit(variable: FlatVariable) -> str:
+    """Empty if there is none that can be told without values of parameters."""
+    unit = variable.attributes.get("unit")
+    return unit.value if isinstance(unit, Literal) and isinstance(unit.value, str) else ""
 
 
 def is_zero(value: Any) -> bool:

@@ -64,7 +64,14 @@ def closure(scene: Scene, joint: Joint, A: Motion | None = None, B: Motion | Non
         a = [al.turn(A.R, unit) for unit in UNIT]
         b = [al.turn(B.R, unit) for unit in UNIT]
         return [*together, *((f"turn{k + 1}", al.dot(a[(k + 2) % 3], b[(k + 1) % 3])) for k in range(3))]
-    return []  # free
+    if kind == "free":
+        return []
+    raise _no_rows(kind)
+
+
+def _no_rows(kind: str) -> NotImplementedError:
+    """For a kind of joint that somebody adds: without rows it would hold nothing, and nobody would notice."""
+    return NotImplementedError(f"closure.py has no equations of a {kind} joint that closes a loop")
 
 
 def _in_axes(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> Vector:
@@ -90,7 +97,9 @@ def _planar(scene: Scene, joint: Joint, A: Motion, B: Motion, d: Vector) -> list
     if kind == "rolling disc":
         r = scene.value(joint.radius)
         return [("height", al.minus(al.dot(ey, d), r)), ("roll", al.plus(al.dot(ex, d), al.times(r, angle)))]
-    return []
+    if kind == "planar":  # nothing is held
+        return []
+    raise _no_rows(kind)
 
 
 def rolling(scene: Scene, joint: Joint) -> list[Row]:

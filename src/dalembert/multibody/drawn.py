@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dalembert.model.graph import Graph
     from dalembert.multibody.system import Multibody
 
+#: joints that hold a point, which is drawn
+HINGES = ("revolute", "universal", "spherical")
 #: joints up to which their forces can be shown: each is an expression of the whole system
 MOST_FORCES = 12
 #: contacts up to which theirs are shown
@@ -81,19 +83,19 @@ class BodiesSketch(Shared):
             for body in system.bodies
         ]
         parts: list[Part] = [Fixed(shapes) for shapes in (self._ground(surfaces),) if shapes]
+        for element in system.elements:
+            if isinstance(element, elements.Spring):
+                parts.append(Spring(self._on(element.first), self._on(element.second)))
         parts += bodies
         for body in system.bodies:
             if not bodies[body.number].shape:
                 parts += self._stick(body)
         for joint in system.joints:
-            if joint.kind.freedoms < (3 if system.planar else 6):
+            if joint.kind.name in HINGES:
                 grounded = joint.first.body.is_ground or joint.second.body.is_ground
                 frame = joint.second if joint.first.body.is_ground else joint.first
                 place = self._on(frame)
                 parts.append(Pin(place) if grounded and joint.kind.name == "revolute" else Dot(place))
-        for element in system.elements:
-            if isinstance(element, elements.Spring):
-                parts.append(Spring(self._on(element.first), self._on(element.second)))
         parts += [Trace(self._on(frame)) for frame in system.markers.values() if not frame.body.is_ground]
         entry = 2 * len(bodies) + 1  # behind that of the ground
         for k, (_, vector, kind) in enumerate(self._forces):
@@ -101,7 +103,7 @@ class BodiesSketch(Shared):
         entry += 2 * len(self._forces)
         for k, joint in enumerate(self._joint_forces):
             parts.append(Arrow(self._on(joint.second), entry + k, "force", name=f"{joint.name}.force"))
-        layout = Layout(tuple(parts), tuple(bodies), _up(system), system.name, system.planar)
+        layout = Layout(tuple(parts), tuple(bodies), _up(system), planar=system.planar)
         return dataclasses.replace(layout, quiet=("force",))
 
     def _on(self, frame: Frame) -> OnBody:

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from dalembert.checks import NoNumber, real, shown
-from dalembert.errors import DalembertError, ModelError, OptionError, SimulationError
+from dalembert.checks import real, shown
+from dalembert.errors import DalembertError, Interrupted, ModelError, OptionError, SimulationError
 from dalembert.model import Model
 from dalembert.problems import Problem
 from dalembert.simulation import simulate
 from dalembert.simulation.arguments import count, positive, time_span
+from dalembert.simulation.bars import over_count
 from dalembert.solution import Solution
 from dalembert.solvers import METHODS, MethodOptions, resolve_method
-from dalembert.studies.work_precision import _aligned
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dalembert.studies.comparison import Comparison, Recommendation, Trial
 
 #: if nothing else is wanted
 TOLERANCES = (1e-4, 1e-6, 1e-8)
@@ -34,132 +30,12 @@ TOLERANCES = (1e-4, 1e-6, 1e-8)
 TIGHTER, TIGHTEST = 1e-3, 1e-12
 #: two methods must agree on it as much better than the errors that are measured with it
 CONFIRMED = 0.1
+#: arguments of `simulate` that leave the solution as it is
+STEPS = {"first_step", "max_step", "max_steps"}
 #: motion, and multipliers
 MOTION, FORCES = ("p", "v", "x"), ("lam", "mu")
 
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One method at one tolerance; NaN where it failed, and `failure` says why."""
-
-    method: str
-    tolerance: float
-    seconds: float = math.nan  # CPU time, the best of several runs
-    error: float = math.nan  # max |y − ref| / (1 + |ref|) over positions and velocities, or x, at the end
-    multiplier_error: float = math.nan  # the same over λ and μ; NaN if there are none
-    steps: int = 0
-    rejected: int = 0
-    evaluations: int = 0
-    failure: str = ""
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """The method that reaches an accuracy in the least time."""
-
-    method: str
-    options: MethodOptions = field(repr=False)
-    tolerance: float
-    seconds: float
-    error: float
-    why: str
-
-    def __str__(self) -> str:
-        return self.why
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What `compare` has found. `str` of it is the table with the recommendation."""
-
-    problem: str
-    trials: tuple[Trial, ...]
-    methods: Mapping[str, MethodOptions] = field(repr=False)
-    reference: str  # where the values come from that errors are measured with
-
-    def table(self) -> str:
-        """All trials as aligned text."""
-        head = ("method", "tolerance", "error", "multipliers", "ms", "steps", "rejected", "evaluations")
-        lines: list[tuple[tuple[str, ...], str]] = []
-        for one in self.trials:
-            label = (one.method, f"{one.tolerance:.0e}")
-            if one.failure:
-                lines.append(((*label, *"------"), "  " + " ".join(one.failure.split())[:90]))
-                continue
-            multipliers = "-" if math.isnan(one.multiplier_error) else f"{one.multiplier_error:.1e}"
-            counts = map(str, (one.steps, one.rejected, one.evaluations))
-            lines.append(((*label, f"{one.error:.1e}", multipliers, f"{1e3 * one.seconds:.2f}", *counts), ""))
-        return _aligned(head, lines, left=1)
-
-    def recommend(self, error: float | None = None) -> Recommendation:
-        """The quickest method that reaches an error; default: the error that the middle tolerance stands for.
-
-        Multipliers count, too, where there are any: with the tenfold error.
-        """
-        if error is None:
-            tolerances = sorted({one.tolerance for one in self.trials})
-            error = 10 * tolerances[len(tolerances) // 2]
-        try:
-            target = real(error)
-        except NoNumber:
-            target = math.nan
-        if not 0 < target < math.inf:
-            raise OptionError(f"error={shown(error)} must be a positive number")
-        good = [one for one in self.trials if not one.failure and _reaches(one, target)]
-        if not good:
-            least = min((one.error for one in self.trials if not one.failure), default=math.nan)
-            raise OptionError(
-                f"no method reached an error of {target:.1e} on '{self.problem}' (the least is {least:.1e}): try "
-                "tighter tolerances"
-            )
-        best = min(good, key=lambda one: one.seconds)
-        why = f"{best.method} with rtol = atol = {best.tolerance:.0e}: {1e3 * best.seconds:.2f} ms for an error of "
-        why += f"{best.error:.1e} (asked for: {target:.1e})"
-        second = min((o for o in good if o.method != best.method), key=lambda one: one.seconds, default=None)
-        if second is not None and best.seconds > 0:
-            why += f"; {second.method} takes {second.seconds / best.seconds:.1f} times as long"
-        return Recommendation(best.method, self.methods[best.method], best.tolerance, best.seconds, best.error, why)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """A row for each trial."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise DalembertError("to_pandas() needs pandas; install it with: pip install pandas") from None
-        names = tuple(Trial.__dataclass_fields__)
-        return pd.DataFrame({name: [getattr(one, name) for one in self.trials] for name in names})
-
-    def plot(self, path: str | Path | None = None, ax: Any = None) -> Any:
-        """The work-precision diagram: time against error, a curve for each method; returns the axes."""
-        from matplotlib.figure import Figure
-
-        figure = None
-        if ax is None:
-            figure = Figure(figsize=(7, 4.6), layout="constrained")
-            ax = figure.subplots()
-        for k, method in enumerate(self.methods):
-            rows = [one for one in self.trials if one.method == method and not one.failure and one.error > 0]
-            if rows:
-                errors, times = [one.error for one in rows], [1e3 * one.seconds for one in rows]
-                ax.loglog(errors, times, "-", marker="osD^v<>phX*"[k % 11], color=f"C{k % 10}", ms=4, label=method)
-        ax.invert_xaxis()
-        ax.set(title=self.problem, xlabel="error at the end", ylabel="CPU time in ms")
-        ax.grid(True, which="major", alpha=0.3)
-        ax.legend(frameon=False, fontsize="small")
-        if path is not None:
-            ax.figure.savefig(Path(path), dpi=130)
-        return ax
-
-    def __str__(self) -> str:
-        try:
-            last = str(self.recommend())
-        except OptionError as reason:
-            last = str(reason)
-        return f"{self.problem}, errors against {self.reference}\n{self.table()}\n{last}"
-
-
-def _reaches(one: Trial, error: float) -> bool:
-    return one.error <= error and not one.multiplier_error > 10 * error
+__all__ = ["Comparison", "Recommendation", "Trial", "compare"]
 
 
 def compare(
@@ -171,6 +47,7 @@ def compare(
     repeat: int = 3,
     patience: float = 10.0,
     report: Callable[[str], Any] | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
     **options: Any,
 ) -> Comparison:
     """Try methods on a problem at several tolerances, and measure time and error.
@@ -190,6 +67,8 @@ def compare(
         Seconds that a run may take before tighter tolerances of its method are left out.
     report : callable, optional
         Is told a line of text for each method.
+    progress : bool or callable
+        Show a bar, or call ``progress(done, of)`` after each run of a method at a tolerance.
     **options
         As for `simulate`: start values, events, parameters, ….
 
@@ -214,9 +93,18 @@ def compare(
     tell = report or (lambda _: None)
     values, source = known if known is not None else _reference(run, chosen, min(limits), tell)
     trials: list[Trial] = []
-    for label, method in chosen.items():
-        tell(f"{label}: {len(limits)} tolerances")
-        trials += _tried(label, method, limits, run, values, repeat, patience)
+    of = len(chosen) * len(limits)
+    try:
+        with over_count(progress, of) as told:
+            for label, method in chosen.items():
+                tell(f"{label}: {len(limits)} tolerances")
+                for trial in _tried(label, method, limits, run, values, repeat, patience):
+                    trials.append(trial)
+                    told(len(trials))
+    except KeyboardInterrupt:
+        known = Comparison(model.name, tuple(trials), chosen, source)
+        message = f"interrupted after {len(trials)} of {of} trials; the exception's .solution has them"
+        raise Interrupted(message, known) from None
     return Comparison(model.name, tuple(trials), chosen, source)
 
 
@@ -235,7 +123,7 @@ def _subject(
         raise OptionError(f"compare needs a problem or a model, not {type(problem).__name__}")
     reference, span = problem.reference, (0.0, problem.t_end) if t_span is None else time_span(t_span)
     known = None
-    if reference is not None and not options and span == (0.0, reference.t):
+    if reference is not None and not {*options} - STEPS and span == (0.0, reference.t):
         values = {kind: getattr(reference, kind) for kind in (*MOTION, *FORCES)}
         known = {kind: value for kind, value in values.items() if value is not None}, "the problem's reference values"
     return problem.model, span, {**problem.start(), **options}, known
@@ -305,6 +193,8 @@ def _reference(
     for label, method in methods.items():
         try:
             found.append((label, _end(run(method, tolerance))))
+        except Interrupted:
+            raise
         except SimulationError as error:
             reasons.append(f"{label}: {type(error).__name__}")
         if len(found) == 2:
@@ -325,12 +215,11 @@ def _reference(
 def _tried(
     label: str, method: MethodOptions, limits: Sequence[float], run: Callable[[MethodOptions, float], Solution],
     values: Mapping[str, np.ndarray], repeat: int, patience: float,
-) -> list[Trial]:  # fmt: skip
-    trials: list[Trial] = []
+) -> Iterator[Trial]:  # fmt: skip
     slow = 0.0
     for tolerance in limits:
         if slow > patience:
-            trials.append(Trial(method=label, tolerance=tolerance, failure=f"not tried: the last took {slow:.1f} s"))
+            yield Trial(method=label, tolerance=tolerance, failure=f"not tried: the last took {slow:.1f} s")
             continue
         best, solution = math.inf, None
         try:
@@ -341,20 +230,19 @@ def _tried(
                 best = min(best, slow) if k or slow > patience else best
                 if slow > patience:
                     break
+        except Interrupted:
+            raise
         except DalembertError as error:
-            trials.append(Trial(method=label, tolerance=tolerance, failure=f"{type(error).__name__}: {error}"))
+            yield Trial(method=label, tolerance=tolerance, failure=f"{type(error).__name__}: {error}")
             continue
         found, counts = _end(solution), solution.stats
-        trials.append(
-            Trial(
-                method=label,
-                tolerance=tolerance,
-                seconds=best,
-                error=_error(found, values, MOTION),
-                multiplier_error=_error(found, values, FORCES),
-                steps=counts.accepted,
-                rejected=counts.rejected,
-                evaluations=counts.rhs_evaluations,
-            )
+        yield Trial(
+            method=label,
+            tolerance=tolerance,
+            seconds=best,
+            error=_error(found, values, MOTION),
+            multiplier_error=_error(found, values, FORCES),
+            steps=counts.accepted,
+            rejected=counts.rejected,
+            evaluations=counts.rhs_evaluations,
         )
-    return trials

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from dalembert.background import UNHEARD
 from dalembert.errors import DalembertError
+from dalembert.sweeps.generated import FEWEST, Generated, applies
 from dalembert.sweeps.member import FAILED, Job, Outcome
 from dalembert.sweeps.workers import Forked, Local, Spawned, Worker
 
@@ -19,8 +23,11 @@ AHEAD = 3
 SHORT = 0.05
 #: so many members must be left that it matters
 MANY = 20
+#: whether copies of this process work: Apple's own libraries do not in them
+FORKS = hasattr(os, "fork") and sys.platform != "darwin"
 
 Samples = Callable[[int], Mapping[str, Any]]
+T = TypeVar("T")
 
 
 class Engine(Protocol):
@@ -68,7 +75,7 @@ class Here:
             thread.start()
         try:
             for _ in numbers:
-                number, outcome = results.get()
+                number, outcome = _next(results)
                 if isinstance(outcome, BaseException):
                     raise outcome
                 yield number, outcome
@@ -78,24 +85,43 @@ class Here:
                 thread.join()
 
 
+def _next(results: queue.SimpleQueue[T]) -> T:
+    """What comes next, however long that takes; Ctrl-C is heard meanwhile."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return results.get(timeout=UNHEARD if UNHEARD > 0 else None)
+
+
 class Measured:
-    """Threads, or processes that are copies of this one where members are so short that threads would wait."""
+    """Threads, or processes where members are so short that threads would wait: copies of this one, or new ones."""
 
     def __init__(self, job: Job, count: int):
         self.name, self._job, self._count = "threads", job, count
+        self._packed = b""
 
     def outcomes(self, numbers: Sequence[int], sample: Samples) -> Iterator[tuple[int, Outcome]]:
         # who has once died in a process of its own must not be tried again in this one
-        if self.name != "processes" and hasattr(os, "fork") and self._count > 1 and len(numbers) > MANY:
+        if self.name != "processes" and self._count > 1 and len(numbers) > MANY:
             for number in numbers[:2]:  # the first one compiles what all need
                 outcome = self._job.run(sample(number))
                 yield number, outcome
             numbers = numbers[2:]
-            self.name = "processes" if outcome.seconds < SHORT else "threads"
+            self.name = "processes" if outcome.seconds < SHORT and self._can_travel() else "threads"
         yield from Here(self.name, self._count, self._worker).outcomes(numbers, sample)
 
+    def _can_travel(self) -> bool:
+        """Whether a process can have the job: a copy has it, a new one must be sent it."""
+        if not FORKS:
+            try:
+                self._packed = self._job.packed()
+            except DalembertError:
+                return False
+        return True
+
     def _worker(self) -> Worker:
-        return Forked(self._job) if self.name == "processes" else Local(self._job)
+        if self.name != "processes":
+            return Local(self._job)
+        return Forked(self._job) if FORKS else Spawned(self._packed)
 
 
 class Cluster:
@@ -145,10 +171,13 @@ def run_packed(packed: bytes, sample: Mapping[str, Any]) -> Outcome:
     return _arrived[1].run(sample)
 
 
-def engine_for(job: Job, workers: int | None, wanted: str, client: Any) -> Engine:
-    """Who shall simulate."""
+def engine_for(job: Job, workers: int | None, wanted: str, client: Any, members: int = 0) -> Engine:
+    """Who shall simulate so many members."""
     if client is not None:
         return Cluster(client, job.packed())
+    if wanted == "generated" or (wanted == "auto" and members >= FEWEST and applies(job)):
+        other = None if wanted == "generated" else engine_for(job, workers, wanted, client)
+        return Generated(job, workers, other)
     count = workers or processors()
     if wanted == "processes" or (wanted == "auto" and count > 1 and job.model.untraceable):
         try:

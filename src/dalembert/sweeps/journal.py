@@ -22,14 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import file_locks
 from dalembert.errors import FileError
 from dalembert.solution import files
 from dalembert.solution.container import TYPES
-
-try:
-    import fcntl
-except ImportError:  # not on every system: nobody else's work is noticed there
-    fcntl = None
 
 MAGIC = b"DSJ1"
 HEAD = len(MAGIC) + 8 + 32
@@ -107,15 +103,18 @@ class Journal:
 
     def __init__(self, path: Path):
         self.path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
-        if fcntl is not None:
+        while True:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(self._file)
-                raise FileError(f"'{path}' is in use: another process is at work on this study", path) from None
+                locked = file_locks.try_lock(self._file, inherited=True)
             except OSError:  # a file system without locks
-                pass
+                break
+            # the one who had it may have removed it meanwhile, at the end of its study
+            if locked and os.fstat(self._file).st_nlink:
+                break
+            os.close(self._file)
+            if not locked:
+                raise FileError(f"'{path}' is in use: another process is at work on this study", path)
 
     def read(self) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
         """All whole records. What comes after them is removed."""
@@ -137,6 +136,8 @@ class Journal:
         os.fsync(self._file)
 
     def close(self, *, remove: bool = False) -> None:
-        if remove:
+        if remove and os.name != "nt":  # which does not remove what is open
             os.unlink(self.path)
         os.close(self._file)
+        if remove and os.name == "nt":
+            os.unlink(self.path)

@@ -19,6 +19,7 @@ from dalembert.sweeps.member import FAILED, MISSING, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 KIND = "sweep"
 
@@ -111,22 +112,21 @@ class Sweep:
         at_times : bool
             A row for each member and output time in place of that, with both as index.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise DalembertError("to_pandas() needs pandas; install it with: pip install pandas") from None
-        if at_times and self.t is None:
-            raise OptionError("at_times=True needs a study with output times: sweep(..., t_eval=...)")
-        if not at_times:
-            last = {name: v[:, -1] if self.t is not None else v for name, v in self._values.items()}
-            columns = _columns(self.samples) | _columns(last)
-            columns |= {"status": self.status, "t_end": self.t_end, "steps": self.steps, "seconds": self.seconds}
-            columns["error"] = [self.errors.get(i, "") for i in range(len(self))]
-            return pd.DataFrame(columns, index=pd.RangeIndex(len(self), name="member"))
-        index = pd.MultiIndex.from_product([range(len(self)), self.t], names=["member", "t"])
-        varied = {name: np.repeat(v, len(self.t), axis=0) for name, v in self.samples.items()}
-        found = {name: v.reshape(-1, *v.shape[2:]) for name, v in self._values.items()}
-        return pd.DataFrame(_columns(varied) | _columns(found), index=index)
+        from dalembert.sweeps.tables import to_pandas
+
+        return to_pandas(self, at_times)
+
+    def to_csv(self, path: str | PathLike, *, at_times: bool = False) -> Path:
+        """Write the table of `to_pandas` as text."""
+        from dalembert.sweeps.tables import to_csv
+
+        return to_csv(self, path, at_times)
+
+    def to_xarray(self) -> xr.Dataset:
+        """A dataset over the dimensions member and, with output times, t; what was varied are coordinates."""
+        from dalembert.sweeps.tables import to_xarray
+
+        return to_xarray(self)
 
     def __repr__(self) -> str:
         done, failed, missing = int(self.success.sum()), len(self.errors), len(self.missing)
@@ -220,14 +220,3 @@ class Sweep:
         ax.set(xlabel=x, ylabel=y)
         return ax
 
-
-def _columns(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """One column for each entry of a vector or matrix: tip[0], tip[1]."""
-    columns = {}
-    for name, array in values.items():
-        if array.ndim == 1:
-            columns[name] = array
-            continue
-        for place in np.ndindex(array.shape[1:]):
-            columns[f"{name}[{', '.join(map(str, place))}]"] = array[(slice(None), *place)]
-    return columns

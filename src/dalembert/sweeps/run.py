@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from dalembert.model.namespace import explain_unknown
 from dalembert.options import one_of
 from dalembert.simulation import simulate
 from dalembert.simulation.arguments import output_times, time_span
+from dalembert.simulation.bars import over_count
 from dalembert.solution.files import as_path, try_out
 from dalembert.sweeps.engines import Engine, engine_for
 from dalembert.sweeps.journal import SYNC, Journal
@@ -72,8 +72,9 @@ def sweep(
         one, goes on with what is missing, and tries again what has failed.
     workers : int, optional
         Threads or processes; default: as many as there are processors.
-    engine : {"auto", "threads", "processes"}
-        "auto" takes threads; processes if functions of the model run as Python code, which threads do one at a time.
+    engine : {"auto", "generated", "threads", "processes"}
+        "auto" takes generated code (see `ensemble`) for many members with ``method="hem5"`` where there can be one,
+        else threads, or processes if functions of the model run as Python code, which threads do one at a time.
     client : dask.distributed.Client, optional
         A cluster that simulates in place of this machine.
     seed : int
@@ -102,15 +103,15 @@ def sweep(
     job = _job(model, t_span, t_eval, keep, summary, options)
     seed, retries = _count("seed", seed), _count("retries", retries)
     workers = None if workers is None else _count("workers", workers, 1)
-    one_of("engine", engine, ("auto", "threads", "processes"))
+    one_of("engine", engine, ("auto", "generated", "threads", "processes"))
     values = as_samples(samples, seed)
     check_names(job.model, values)
     arguments(job.model, job.options, {name: rows[0] for name, rows in values.items()})
     result = Sweep(values, job.times, None if store is None else _asked(job))
     kept = None if store is None else Store(as_path(store, "store"), result)
-    crew = engine_for(job, workers, engine, client)
+    crew = engine_for(job, workers, engine, client, len(result))
     todo = [number for number in range(len(result)) if not result.success[number]]
-    with _told(progress, len(result)) as tell:
+    with over_count(progress, len(result)) as tell:
         try:
             _run(result, crew, todo, kept, retries, tell)
         except KeyboardInterrupt:
@@ -295,18 +296,3 @@ def _same_beginning(one: np.ndarray, other: np.ndarray) -> bool:
     """Studies may be continued with more members."""
     n = min(len(one), len(other))
     return one.shape[1:] == other.shape[1:] and bool((one[:n] == other[:n]).all())
-
-
-@contextmanager
-def _told(progress: bool | Callable[[int, int], Any], count: int) -> Iterator[Callable[[int], None]]:
-    if callable(progress):
-        yield lambda done: progress(done, count)
-        return
-    if not progress:
-        yield lambda done: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    with Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), transient=True) as bar:
-        task = bar.add_task("sweep", total=count)
-        yield lambda done: bar.update(task, completed=done)

@@ -205,6 +205,25 @@ def arguments(model: Model, options: Mapping[str, Any], sample: Mapping[str, np.
     return {**options, **changed}
 
 
+def arguments_of_many(
+    model: Model, options: Mapping[str, Any], samples: Mapping[str, np.ndarray]
+) -> dict[str, Any]:
+    """The same for many members at once, as `ensemble` takes them: a row of values for each name."""
+    changed: dict[str, Any] = {}
+    for name, rows in samples.items():
+        where, kind = _place(model, name)
+        if kind is None:
+            before = changed.get(where, options.get(where)) or {}
+            changed[where] = {**before, name: rows}
+            continue
+        start = f"{kind}0"
+        before = changed.get(start, options.get(start))
+        if before is not None and not isinstance(before, Mapping):
+            before = dict(zip(model.names(kind), np.array(before, float).tolist(), strict=True))
+        changed[start] = {**(before or {}), name: rows}
+    return {**options, **changed}
+
+
 def _place(model: Model, name: str) -> tuple[str, str | None]:
     """The argument that a name belongs to, or the kind of vector of whose start values it is one."""
     for where, known in (

@@ -11,6 +11,7 @@ Where SciPy stands on another library than OpenBLAS, nothing is done.
 
 import ctypes
 import os
+from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -38,8 +39,11 @@ def find_functions() -> tuple[int, int]:
     """
     import scipy.linalg.cython_lapack
 
+    lapack = Path(scipy.linalg.cython_lapack.__file__)
+    if os.name == "nt":  # where a library gives its own symbols only: look into the one that wheels of SciPy bring
+        lapack = next(lapack.parents[2].glob("scipy.libs/*openblas*.dll"), lapack)
     try:
-        library = ctypes.CDLL(scipy.linalg.cython_lapack.__file__)  # symbols of what it is linked to are found as well
+        library = ctypes.CDLL(str(lapack))  # symbols of what it is linked to are found as well
     except OSError:
         return 0, 0
     for prefix in ("scipy_openblas", "openblas"):

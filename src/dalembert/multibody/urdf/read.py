@@ -147,7 +147,7 @@ def _content(source: Any) -> tuple[Path | None, bytes, str | None]:
 
 
 def _opener(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not make us wait for its writer
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe must not make us wait for its writer
 
 
 def _wrong_root(root: Element) -> str:

@@ -58,7 +58,8 @@ class Incidence:
     def matrix(self, values: np.ndarray | None = None) -> sparse.csr_array:
         """A sparse matrix with these values at the entries; default: one."""
         values = np.ones(len(self.columns)) if values is None else values
-        return sparse.csr_array((values, self.columns, self.starts), shape=self.shape)
+        columns, starts = self.columns.astype(np.int32), self.starts.astype(np.int32)  # as SciPy's matchings want it
+        return sparse.csr_array((values, columns, starts), shape=self.shape)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Incidence:
         """Some of the rows, in the order given."""
