@@ -252,7 +252,7 @@ def test_progress_bar_runs(capsys):
 
 def test_tolerances_by_name_and_by_component():
     problem = da.problems.pendulum()
-    n = 6
+    n = 5  # of p, v and λ
     np.testing.assert_array_equal(
         problem.simulate(rtol=1e-7, atol=np.full(n, 1e-7)).x, problem.simulate(rtol=np.full(n, 1e-7), atol=1e-7).x
     )
@@ -273,7 +273,7 @@ def test_steps_respect_their_limits():
 
 def test_method_by_name_class_and_object():
     problem = da.problems.pendulum()
-    results = [problem.simulate(method=m).x for m in ("auto", "radau5", "Radau5", da.Radau5, da.Radau5())]
+    results = [problem.simulate(method=m).x for m in ("radau5", "Radau5", da.Radau5, da.Radau5())]
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])
     with pytest.raises(da.OptionError, match="did you mean 'radau5'"):
@@ -282,7 +282,7 @@ def test_method_by_name_class_and_object():
 
 def test_a_thousand_accepted_steps_cross_many_buffers():
     problem = da.problems.pendulum(t_end=40.0)
-    sol = problem.simulate(rtol=1e-10, atol=1e-10)
+    sol = problem.simulate(method="radau5", rtol=1e-10, atol=1e-10)
     assert sol.stats.accepted > 2 * 512
     assert len(sol.t) == sol.stats.accepted + 1
     assert (np.diff(sol.t) > 0).all()

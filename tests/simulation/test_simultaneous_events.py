@@ -105,10 +105,10 @@ def test_ports_of_events_are_bounded_and_shared():
     model = balls(1)
     form = da.Radau5().formulate(model)
     for _ in range(30):
-        da.simulate(model, (0, 1), p0=[1.0], events=lambda s: s.y0 - 0.5)
+        da.simulate(model, (0, 1), p0=[1.0], events=lambda s: s.y0 - 0.5, method="radau5")
     assert len(form.kept.keys(EVENTS)) == 1
     for k in range(30):
-        da.simulate(model, (0, 1), p0=[1.0], events=lambda s, k=k: s.y0 - 0.01 * k)
+        da.simulate(model, (0, 1), p0=[1.0], events=lambda s, k=k: s.y0 - 0.01 * k, method="radau5")
     assert len(form.kept.keys(EVENTS)) == EVENTS.most
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from types import SimpleNamespace
 from typing import Any
-
-import numpy as np
 
 from dalembert.errors import OptionError, SimulationError
 from dalembert.locks import forks_wait
@@ -18,14 +18,17 @@ from dalembert.model.start import with_start
 from dalembert.simulation.arguments import count, own_tolerances, positive, switch, time_span, tolerances_for
 from dalembert.simulation.bars import over_time
 from dalembert.simulation.checkpoint import Checkpoint, Saving
-from dalembert.simulation.choice import MethodChoice, first_choice, next_choice
+from dalembert.simulation.choice import MethodChoice, first_choice, next_choice, pilot_for, piloted
 from dalembert.simulation.hybrid import Transition
 from dalembert.simulation.layout import integrated, whole_form
 from dalembert.simulation.output import Output, Sampling
 from dalembert.simulation.preparing import preparing
 from dalembert.simulation.task import Task
 from dalembert.solution import Solution
-from dalembert.solvers import resolve_method
+from dalembert.solvers import MethodOptions, resolve_method
+
+#: arguments that are start values
+START = ("p0", "v0", "r0", "w0", "s0", "lam0", "mu0", "x0", "dx0")
 
 
 @forks_wait
@@ -80,8 +83,9 @@ def simulate(
     fixed : sequence of str
         Unknowns of a DAE whose start values stay as given, while others are found.
     method : str or options object
-        ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``. "auto" is Radau5, Hem5
-        for trees of thousands of bodies in joint coordinates, Qualidaes for DAEs with hidden constraints, and
+        ``"auto"``, ``"radau5"``, ``"hem5"``, …, or e.g. ``Radau5(formulation="index2")``. "auto" takes Hedop5 or, where
+        a mechanism is stiff, Radau5 or Geoms, and changes between them while it runs; Geoms for contacts, Hem5 for
+        trees of thousands of bodies in joint coordinates, Qualidaes for DAEs with hidden constraints, and
         Geoms(algebraic="svd") where constraints turn out to be redundant; ``sol.method_choice`` says which and why.
     rtol, atol : float, array of one value for each unknown, or mapping of names to values (others: the default)
         Tolerances of the local error; rtol between 1e-14 and 1, atol between 1e-100 and 1e100. Default: 1e-6 and 1e-8,
@@ -139,56 +143,74 @@ def simulate(
         raise OptionError(f"simulate needs a model ({kinds}), not {type(model).__name__}")
     if isinstance(method, str) and method.lower() == "auto":
         return _chosen(asked, first_choice(integrated(model)))
-    options = resolve_method(method, integrated(model))
+    return _simulated(asked, resolve_method(method, integrated(model)))
+
+
+def _simulated(asked: Mapping[str, Any], options: MethodOptions, choice: MethodChoice | None = None) -> Solution:
+    """By one method; with a choice by two that take turns, if the model has such, and with the choice in the result."""
+    ask = SimpleNamespace(**asked)
+    model: Model = ask.model
     if model.mechanical and model.collisions is not None and not options.treats_contacts:
         raise OptionError(
             f"model '{model.name}' has collisions, whose pairs of bodies change all the time: {type(options).__name__} "
             "stops at every impact. Take time stepping, method=MoreauJean(h=...)"
         )
-    t0, t1 = time_span(model.t_span if t_span is None else t_span)
-    model = model.replace(parameters, inputs)
-    if discrete is not None:
-        model = model.with_discrete(model.discrete_values(discrete))
-    given = {"p0": p0, "v0": v0, "r0": r0, "w0": w0, "s0": s0, "lam0": lam0, "mu0": mu0, "x0": x0, "dx0": dx0}
-    given = {k: v for k, v in given.items() if v is not None}
+    t0, t1 = time_span(model.t_span if ask.t_span is None else ask.t_span)
+    model = model.replace(ask.parameters, ask.inputs)
+    if ask.discrete is not None:
+        model = model.with_discrete(model.discrete_values(ask.discrete))
+    given = {name: asked[name] for name in START if asked[name] is not None}
     if model._start and model.beginning is None:  # which is more than values
         given = with_start(model, given)
-    step_limit = positive("max_step", max_step) or (abs(t1 - t0) / model.least_steps if model.least_steps else np.inf)
-    first, limit = positive("first_step", first_step), count("max_steps", max_steps)
-    dense, bar = switch("dense_output", dense_output), over_time(progress, t0, t1)
-    profiled, traced = switch("profile", profile), switch("trace", trace)
-    saving = None if checkpoint is None else Saving(checkpoint)
+    step_limit = positive("max_step", ask.max_step) or math.inf
+    if ask.max_step is None and model.least_steps:
+        step_limit = abs(t1 - t0) / model.least_steps
+    first, limit = positive("first_step", ask.first_step), count("max_steps", ask.max_steps)
+    dense, bar = switch("dense_output", ask.dense_output), over_time(ask.progress, t0, t1)
+    profiled, traced = switch("profile", ask.profile), switch("trace", ask.trace)
+    saving = None if ask.checkpoint is None else Saving(ask.checkpoint)
     clock = [time.perf_counter()]
-    form = preparing(whole_form, options, model)
+    own = own_tolerances(model, ask.rtol, ask.atol)
+    pilot = None
+    if choice is not None and not choice.tried:
+        pilot = preparing(pilot_for, model, own)
+    if pilot is not None:
+        options, form = pilot.explicit.options, pilot.explicit.form
+    else:
+        form = preparing(whole_form, options, model)
     clock.append(time.perf_counter())
     if t1 < t0 and form.formulation == "baumgarte" and (model.names("lam") or model.names("mu")):
         raise OptionError(
             f"t_span = ({t0:g}, {t1:g}): where time runs backwards, Baumgarte's terms drive away from the constraints. "
             "Take another formulation"
         )
-    tolerances, sampling = tolerances_for(form, *own_tolerances(model, rtol, atol)), Sampling(t_eval, t0, t1, form)
-    users = as_events(events)
+    tolerances, sampling = tolerances_for(form, *own), Sampling(ask.t_eval, t0, t1, form)
+    users = as_events(ask.events)
     from dalembert.simulation.drive import drive  # imports numba: not before it is needed
 
-    return preparing(
-        drive,
-        Task(
-            model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=initial_conditions,
-            fixed=fixed, tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit,
-            events=users, own_events=len(users), sampling=sampling, dense_output=dense, trace=traced,
-            bar=bar, checkpoint=saving,
-        ),
-        clock if profiled else None,
+    task = Task(
+        model=model, options=options, form=form, t0=t0, t1=t1, given=given, initial_conditions=ask.initial_conditions,
+        fixed=ask.fixed, tolerances=tolerances, first_step=first, max_step=step_limit, max_steps=limit, events=users,
+        own_events=len(users), sampling=sampling, dense_output=dense, trace=traced, bar=bar, checkpoint=saving,
+        pilot=pilot,
     )  # fmt: skip
+    solution = None
+    try:
+        solution = preparing(drive, task, clock if profiled else None)
+    except SimulationError as error:
+        solution = error.solution
+        raise
+    finally:
+        if solution is not None:
+            solution.method_choice = choice if pilot is None else piloted(pilot)
+    return solution
 
 
 def _chosen(asked: dict[str, Any], choice: MethodChoice) -> Solution:
     """By the method of a choice, and by others where it proves wrong."""
     while True:
         try:
-            solution = simulate.__wrapped__(**asked, method=choice.method)
-            solution.method_choice = choice
-            return solution
+            return _simulated(asked, choice.method, choice)
         except SimulationError as error:
             # what a checkpoint has is of one method
             other = None if asked["checkpoint"] is not None else next_choice(choice, asked["model"], error)

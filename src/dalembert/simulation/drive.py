@@ -14,7 +14,7 @@ from dalembert.simulation.contacts import WithContacts, closed_contacts, free_va
 from dalembert.simulation.events import EventHandler
 from dalembert.simulation.hybrid import Actions
 from dalembert.simulation.layout import integrated, kept_values
-from dalembert.simulation.loop import Loop
+from dalembert.simulation.loop import Loop, beginning
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segments
 from dalembert.simulation.task import Task
@@ -60,6 +60,8 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
         x, x_dot = kept_values(task.model, initial)
         index = judge_index(own, type(task.options).__name__, task.options.trusted_index, task.t0, x, x_dot)
     segments, recorder = Segments(task, start), Recorder(task)
+    if task.pilot is not None and place is None and task.t0 != task.t1:
+        task.pilot.begin(segments, beginning(task.model, task.t0, task.t1), task.t1, initial, stays=clock is not None)
     recorder.contacts = contacts
     if clock is not None:
         clock.append(time.perf_counter())

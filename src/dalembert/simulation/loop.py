@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segments
 from dalembert.solution import Solution
 from dalembert.solvers.status import Count, Status
+
+if TYPE_CHECKING:
+    from dalembert.simulation.pilot import Candidate
 
 #: accepted steps that must bring the simulation forward by a millionth of the interval
 PATIENCE = 10_000
@@ -62,7 +65,7 @@ class Loop:
 
     def __init__(self, segments: Segments, events: EventHandler, recorder: Recorder, t0: float, t1: float):
         self.segments, self.events, self.recorder, self.t0, self.t1 = segments, events, recorder, t0, t1
-        self.model = segments.model
+        self.model, self.pilot = segments.model, segments.task.pilot
         self._recent: deque[tuple[np.ndarray, np.ndarray]] = deque()  # times and points to extrapolate from, in pieces
         self._open = False  # whether the buffer of the stepper may hold steps that have not been kept
         self._unchanged = False  # whether the last response left the equations and unknowns as they were
@@ -108,7 +111,8 @@ class Loop:
     def _must_determine_multipliers(self, initial: InitialValues) -> None:
         """Forms whose matrices redundant constraints make singular. Factorizations do not tell: where rounding leaves a
         pivot, they go on with multipliers that are anything."""
-        if initial.unique or not self.segments.current.form.settles_multipliers or self.t0 == self.t1:
+        settles = self.segments.current.form.settles_multipliers or self.pilot is not None
+        if initial.unique or not settles or self.t0 == self.t1:
             return
         dependence = dependent_constraints(self.model, initial.t, initial.values)
         if dependence:
@@ -245,7 +249,7 @@ class Loop:
             stepper = segment.stepper
             self._open = True
             not_interrupted()
-            reason = stepper.advance()
+            reason = stepper.advance(None if self.pilot is None else self.pilot.patience)
             t, h, c = stepper.collect()
             self.recorder.tried(stepper.take_trace())
             if reason in (Status.EVENT, Status.EVENT_FAILED):
@@ -269,13 +273,38 @@ class Loop:
                 return False
             if reason in (Status.BUFFER_FULL, Status.EVENT):
                 self._must_progress()
+                if self.pilot is not None and reason == Status.BUFFER_FULL:
+                    self._take(self.pilot.judged(self.segments, h, stepper.t, end))
                 self._save_if_due()
                 continue
             if reason == Status.EVENT_FAILED:
                 raise self.events.failure(segment, float(stepper.scan.failed[0]), stepper.scan.out)
             if self._step_over(reason, end):
                 continue
+            if self.pilot is not None and self._take(self.pilot.rescued(reason, stepper.t)):
+                continue
             raise stepper.explain(reason)
+
+    def _take(self, candidate: Candidate | None) -> bool:
+        """Go on with another method from where the last step ended, on the way to the same goal; None: with this one.
+        Returns whether there was a change."""
+        if candidate is None:
+            return False
+        segments, before, last = self.segments, self.segments.current, self.segments.candidate
+        t, x = before.stepper.t, before.stepper.x
+        vectors = before.vectors(before.settled(t, x), self.model)
+        _, segment = segments.take(candidate)
+        try:
+            x, x_dot = segment.consistent(t, segment.own_vectors(t, vectors, vectors, AFTER_ACTION), "correct")
+        except SimulationError:
+            self.pilot.stay()
+            segments.take(last)
+            return False
+        self.pilot.flying = candidate
+        self.recorder.change(segment, x)
+        segment.stepper.start(t, x, x_dot, self._goal.end, None)
+        self.events.look(segment, t, x, x_dot)
+        return True
 
     def _respond(self, stop: Stop, *, timed: bool = False, starts: bool = True) -> float:
         """Change what the events change, and start again from there. Returns the time since the last such change.
@@ -344,6 +373,7 @@ class Loop:
             "longest": self._longest,
             "recent": [list(piece) for piece in self._recent],
             "segments": self.segments.memory(),
+            "pilot": None if self.pilot is None else self.pilot.memory(),
             "events": self.events.memory(),
             "recorder": self.recorder.memory(),
         }
@@ -359,6 +389,8 @@ class Loop:
         self._progress = (taken, reached)
         self._recent = deque((t, x) for t, x in memory["recent"])
         self.segments.recall(memory["segments"])
+        if self.pilot is not None:
+            self.pilot.recall(memory["pilot"])
         self.events.recall(memory["events"])
         self.recorder.recall(memory["recorder"], place.arguments, self.segments.current)
 

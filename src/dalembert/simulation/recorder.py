@@ -28,7 +28,7 @@ from dalembert.solution import (
     Trajectory,
 )
 from dalembert.solution.spool import Spool, Steps
-from dalembert.solvers.multipliers import evaluate, multipliers_of, with_rows
+from dalembert.solvers.multipliers import evaluate, multipliers_of, settler, with_rows
 from dalembert.solvers.status import ATTEMPT
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Recorder:
 
     def __init__(self, task: Task):
         self.model, self.form, self.method, self.t0 = task.model, task.form, task.options, task.t0
+        self.pilot = task.pilot
         self.sampling, self.dense = task.sampling, task.dense_output or task.sampling.everywhere
         self.steps = 0
         self.occurrences: list[Occurrence] = []
@@ -122,11 +123,16 @@ class Recorder:
             return
         self._chunks.append((t, h, self._in_result(c)))
         if settles and waits:
-            self._owed.add(Stretch(self.steps, self.steps + len(t), segment.form, segment.model))
+            self._owed.add(Stretch(self.steps, self.steps + len(t), self._layout_of(segment), segment.model))
+
+    def _layout_of(self, segment: Segment) -> Form:
+        """The form in whose layout the result has steps of a segment that can wait."""
+        return segment.form if segment.places is None else self.form
 
     def _can_wait(self, segment: Segment) -> bool:
         """Whether multipliers can be settled when somebody looks at them: all that it needs is in the result."""
-        return segment.places is None and self.sampling.columns is None and self._spool is None
+        whole = segment.places is None or (self.pilot is not None and segment.active is None)
+        return whole and self.sampling.columns is None and self._spool is None
 
     def _to_disk(self, write: Callable[[Spool], None]) -> None:
         """SimulationError if that cannot be written; what was written before stays."""
@@ -173,6 +179,10 @@ class Recorder:
             column[known] = self.segment.places[column[known].astype(int)]
         self._attempts.append(rows)
 
+    def change(self, segment: Segment, x: np.ndarray) -> None:
+        """The motion goes on from x, which is what was reached but for rounding, in another segment."""
+        self.segment, self.x = segment, x.copy()
+
     def jump(self, segment: Segment, x: np.ndarray, unsettled: float | None = None) -> None:
         """The state is x from here on, in the layout of a segment, which may be another one.
 
@@ -182,7 +192,7 @@ class Recorder:
         self.x = x.copy()
         if unsettled is not None and segment.form.settles_multipliers:
             if self.dense and self._can_wait(segment):
-                self._owed_jumps.append((len(self._restarts), unsettled, segment.form, segment.model))
+                self._owed_jumps.append((len(self._restarts), unsettled, self._layout_of(segment), segment.model))
             else:
                 x = segment.settled(unsettled, x)
         after = self.sampling.kept(segment.in_whole(x, self.form.n)).copy()
@@ -298,7 +308,7 @@ class Recorder:
         slices, names = sampling.layout(self.form)
         trajectory, t_eval = self._trajectory(sum(len(kind) for kind in names.values()))
         return dict(
-            model=self.model, method=repr(self.method), formulation=self.form.formulation, slices=slices, names=names,
+            model=self.model, method=self._methods(), formulation=self.form.formulation, slices=slices, names=names,
             trajectory=trajectory, stats=statistics,
             events=EventLog(self.occurrences, names=self.event_names), status=status, message=message,
             parameters=lambda: self.model.parameters, t_eval=t_eval, initial=dict(self.initial.values),
@@ -306,6 +316,12 @@ class Recorder:
             impacts=self._impacts(), settings=self.settings,
             trace=Trace(np.concatenate([NO_ATTEMPTS, *self._attempts]), self.form.variables) if self.traced else None,
         )  # fmt: skip
+
+    def _methods(self) -> str:
+        """What has integrated, as text."""
+        if self.pilot is None:
+            return repr(self.method)
+        return " and ".join(dict.fromkeys([repr(self.pilot.first.options), *(c.method for c in self.pilot.changes)]))
 
     def _impacts(self) -> ImpactLog:
         if self.contacts is None:
@@ -327,7 +343,7 @@ class Recorder:
             return trajectory, sampling.all_times(trajectory.t, trajectory.h)
         while self._owed_jumps:
             number, at, form, model = self._owed_jumps.pop()
-            multipliers_of(form).settle_for(model, np.array([at]), self._restart_x[number][None])
+            settler(form).settle_for(model, np.array([at]), self._restart_x[number][None])
         t, h, c = self._merged() if self._chunks else (np.zeros(0), np.zeros(0), np.zeros((0, 4, n)))
         trajectory = Trajectory(
             self.t0,

@@ -31,6 +31,7 @@ from dalembert.solvers.start import start_values
 
 if TYPE_CHECKING:
     from dalembert.compile.ports import Port
+    from dalembert.simulation.pilot import Candidate
 
 
 #: of the interval: the longest steps where there are contacts, or relations
@@ -196,32 +197,50 @@ class Segments:
             base = self.reduction.base
             self._traced = traced_events(base, task.events, base.outputs)
         self._samples = max((event.check_points for event in task.events), default=1)
-        self._known: dict[frozenset[str] | None, Segment] = {}
+        #: by the constraints in force, and by the method where several take part
+        self._known: dict[tuple[frozenset[str] | None, Candidate | None], Segment] = {}
+        self.candidate = None if task.pilot is None else task.pilot.explicit
         self.current = self.of(None if start is None else start.active)
         if start is not None:
             self.switch(start)
 
-    def of(self, active: frozenset[str] | None) -> Segment:
-        """The segment with these constraints in force."""
-        if active not in self._known:
+    def of(self, active: frozenset[str] | None, candidate: Candidate | None = None) -> Segment:
+        """The segment with these constraints in force, of the method that integrates now or of a given one."""
+        key = active, candidate or self.candidate
+        if key not in self._known:
             complementary = self.task.options.complementary
-            self._known[active] = self._complementary(active) if complementary else self._new(active)
-        return self._known[active]
+            self._known[key] = self._complementary(active) if complementary else self._new(*key)
+        return self._known[key]
+
+    def take(self, candidate: Candidate) -> tuple[Segment, Segment]:
+        """From now on by another method. Returns the segment until now and its counterpart; counters go on in that."""
+        before, self.candidate = self.current, candidate
+        self.current = segment = self.of(before.active)
+        segment.stepper.counts[:] = before.stepper.counts
+        model = segment.model.with_discrete(before.model.graph.discrete_values)
+        if model is not segment.model:
+            segment.stepper.set_discrete(model)
+            self.current = self._known[before.active, candidate] = segment.of_model(model)
+        return before, self.current
 
     def _complementary(self, active: frozenset[str] | None) -> Segment:
         """One form and stepper for all; what is in force tells them apart."""
         task = self.task
-        whole = next((known for known in self._known.values()), None) or self._new(None)
+        whole = next((known for known in self._known.values()), None) or self._new(None, None)
         model = task.model if active is None else restricted(task.model, active)
         form = task.options.formulate(model)
         places = None if active is None else form.places_in(task.form)
         held = Segment(model, form, whole.stepper, whole.port, active, places)
         return ComplementarySegment(whole.model, whole.form, whole.stepper, whole.port, active, None, held=held)
 
-    def _new(self, active: frozenset[str] | None) -> Segment:
+    def _new(self, active: frozenset[str] | None, candidate: Candidate | None) -> Segment:
         task = self.task
+        options = task.options if candidate is None else candidate.options
         model, form, tolerances = task.model, task.form, task.tolerances
         places = None
+        if candidate is not None:
+            form, tolerances = candidate.form, candidate.tolerances
+            places = form.places_in(task.form)
         if self.reduction is not None:
             model = self.reduction.of(model)
             form = task.options.formulate(model)
@@ -231,10 +250,10 @@ class Segments:
             if not model.mechanical:
                 raise SimulationError("constraints can be released in EquationsOfMotion only")
             model = restricted(model, active)
-            form = task.options.formulate(model)
-            places = form.places_in(task.form)
-            if places is not None:
-                tolerances = tolerances.at(places)
+            whole, form = form, options.formulate(model)
+            own, places = form.places_in(whole), form.places_in(task.form)
+            if own is not None:
+                tolerances = tolerances.at(own)
         port = event_port(form, self._traced)
         if form.settles_multipliers and reads(self._traced, form, ("lam", "mu", "w")):
             port = multipliers_of(form).events(port)
@@ -251,11 +270,11 @@ class Segments:
             from dalembert.simulation.reduced_segment import ReducedSegment  # which derives from the class above
 
             return ReducedSegment(
-                model, form, task.options.stepper(form, spec), port, active, places,
+                model, form, options.stepper(form, spec), port, active, places,
                 reduction=self.reduction, all_x=task.form.slices["x"],
             )  # fmt: skip
-        unforced = task.options.treats_contacts and model.mechanical and bool(model.contacts)
-        return Segment(model, form, task.options.stepper(form, spec), port, active, places, unforced=unforced)
+        unforced = options.treats_contacts and model.mechanical and bool(model.contacts)
+        return Segment(model, form, options.stepper(form, spec), port, active, places, unforced=unforced)
 
     def _max_step(self) -> float:
         """With contacts steps have a limit: bodies at rest need none, but their forces may change with time. So it is
@@ -273,11 +292,16 @@ class Segments:
         model = segment.model.with_discrete(state.discrete)
         if model is not segment.model or segment.stepper is before.stepper:
             segment.stepper.set_discrete(model)
-            segment = self._known[state.active] = segment.of_model(model)
+            segment = self._known[state.active, self.candidate] = segment.of_model(model)
         self.current = segment
         return segment
 
     # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    @property
+    def _candidates(self) -> list[Candidate | None]:
+        pilot = self.task.pilot
+        return [None] if pilot is None else [pilot.explicit, pilot.implicit]
 
     def memory(self) -> dict[str, Any]:
         """All segments, with the records of their steppers."""
@@ -286,26 +310,31 @@ class Segments:
             "known": [
                 {
                     "active": None if active is None else sorted(active),
+                    "candidate": self._candidates.index(candidate),
                     "discrete": segment.model.graph.discrete_values.copy(),
                     "stepper": steppers.index(segment.stepper),
                 }
-                for active, segment in self._known.items()
+                for (active, candidate), segment in self._known.items()
             ],
             "steppers": [_without_buffer(stepper.snapshot()) for stepper in steppers],
-            "current": list(self._known).index(self.current.active),
+            "current": list(self._known).index((self.current.active, self.candidate)),
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Make the same segments in the same order, and let their steppers be where they were."""
         steppers: dict[int, Stepper] = {}
-        known = [None if entry["active"] is None else frozenset(entry["active"]) for entry in memory["known"]]
-        for active, entry in zip(known, memory["known"], strict=True):
-            segment = self.of(active)
+        known = []
+        for entry in memory["known"]:
+            active = None if entry["active"] is None else frozenset(entry["active"])
+            candidate = self._candidates[entry["candidate"]]
+            known.append((active, candidate))
+            segment = self.of(active, candidate)
             segment.stepper.set_discrete(segment.model.with_discrete(entry["discrete"]))
-            self._known[active] = segment.of_model(segment.model.with_discrete(entry["discrete"]))
+            self._known[active, candidate] = segment.of_model(segment.model.with_discrete(entry["discrete"]))
             steppers[entry["stepper"]] = segment.stepper
         for number, taken in enumerate(memory["steppers"]):
             _restore(steppers[number], taken, self.task.max_steps)
+        self.candidate = known[memory["current"]][1]
         self.current = self._known[known[memory["current"]]]
         self.current.stepper.model = self.current.model
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.model import Model
 from dalembert.regularize.form import Form
-from dalembert.solvers.multipliers import DEGREE, multipliers_of
+from dalembert.solvers.multipliers import DEGREE, settler
 
 if TYPE_CHECKING:
     from dalembert.solution import Trajectory
@@ -44,7 +44,7 @@ class Owed:
         for stretch in self._ends:
             steps = slice(stretch.first, stretch.last)
             t, h, c = trajectory.t[steps], trajectory.h[steps], coefficients[steps]
-            multipliers_of(stretch.form).settle_ends(stretch.model, t, h, c)
+            settler(stretch.form).settle_ends(stretch.model, t, h, c)
         self._ends.clear()
 
     def settle(self, trajectory: Trajectory, coefficients: np.ndarray) -> None:
@@ -52,5 +52,5 @@ class Owed:
         for stretch in self._between:
             steps = slice(stretch.first, stretch.last)
             t, h, c = trajectory.t[steps], trajectory.h[steps], coefficients[steps]
-            multipliers_of(stretch.form).settle_between(stretch.model, t, h, c)
+            settler(stretch.form).settle_between(stretch.model, t, h, c)
         self._between.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from dalembert.regularize.form import Form
 from dalembert.simulation.checkpoint import Saving
 from dalembert.simulation.output import Sampling
 from dalembert.solvers.method import MethodOptions, Tolerances
+
+if TYPE_CHECKING:
+    from dalembert.simulation.pilot import Pilot
 
 
 @dataclass(kw_only=True, slots=True, eq=False)  # not frozen: that would take longer than all the rest
@@ -39,6 +42,7 @@ class Task:
     trace: bool
     bar: Callable[[float], None] | None
     checkpoint: Saving | None
+    pilot: Pilot | None = None  # changes the method on the way
 
     def settings(self) -> dict[str, str]:
         """Arguments of `simulate` for people."""

@@ -119,8 +119,8 @@ class Stepper(Protocol):
     def set_discrete(self, model: Model) -> None:
         """Go on with a variant of the run's model that has other values of its discrete variables."""
 
-    def advance(self) -> int:
-        """Take steps until something happens; returns a `status.Status`."""
+    def advance(self, most: int | None = None) -> int:
+        """Take steps until something happens, or `most` of them were tried; returns a `status.Status`."""
 
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ends, sizes and polynomials of the steps that the last `advance` took, as copies."""

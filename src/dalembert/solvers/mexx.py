@@ -93,7 +93,7 @@ class Mexx(HalfExplicitOptions):
         from dalembert.compile.kernel import load
 
         load("dalembert.solvers.half.mexx_kernel")
-        from dalembert.solvers.half.mexx_kernel import FIXED, mexx, new_mexx_state
+        from dalembert.solvers.half.mexx_kernel import FIXED, mexx, new_mexx_state, quickest
         from dalembert.solvers.half.stepper import saddle_pattern
 
         modified, delayed = self._is_modified(model, compiled), self.discretization == "modified"
@@ -104,6 +104,7 @@ class Mexx(HalfExplicitOptions):
             pattern=lambda: saddle_pattern(compiled, symmetric=True, friction=modified),
             kind=f"{self.numbers} {dense_order} {modified} {delayed}",
             fixed=FIXED,
+            quickest=quickest,
         )
 
     def variety(self, form: DescriptorForm, model: Model) -> bool:

@@ -26,7 +26,7 @@ from dalembert.regularize.newton import decompose, entries
 from dalembert.regularize.start_problems import start_problems
 from dalembert.solvers.start import SPARE, Prepared, prepared_start
 
-SETTLED: Slot[Multipliers | None] = Slot("multipliers from accelerations", most=1)
+SETTLED: Slot[Multipliers | None] = Slot("multipliers from accelerations", most=2)
 SETTLED_EVENTS: Slot[Port] = Slot("ports of events with multipliers from accelerations", most=8)
 
 #: degree of the multipliers' polynomials in results: they change about twice as fast as the motion
@@ -45,6 +45,11 @@ STEPS, SMALL = 8, 1e-6
 def multipliers_of(form: Form) -> Multipliers | None:
     """For forms whose methods compute multipliers less accurately than the motion; None for others."""
     return form.kept.get(SETTLED, None, lambda: Multipliers(form) if form.settles_multipliers else None)
+
+
+def settler(form: Form) -> Multipliers:
+    """The same for any form that has multipliers, whose steps may be those of a method of another form."""
+    return multipliers_of(form) or form.kept.get(SETTLED, "steps of another form", lambda: Multipliers(form))
 
 
 class Multipliers:

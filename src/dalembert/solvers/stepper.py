@@ -149,20 +149,30 @@ class KernelStepper:
     def name_counts(self, counts: np.ndarray) -> dict[str, int]:
         return counters(counts)
 
-    def advance(self) -> int:
+    def advance(self, most: int | None = None) -> int:
         self.buffer.used[0] = 0
+        if most is not None:
+            reason = self._few(most)
+            return Status.BUFFER_FULL if self._may_go_on(reason) else reason
         if self._quick:
             with away():
                 return self._work()
         if self._pace is not None:
             return self._measured()
-        most, before = self.spec.max_steps, int(self.counts[Count.STEPS])
-        self.state.set(max_steps=min(before + FIRST, most))
+        reason = self._few(FIRST)
+        return self._measured() if self._may_go_on(reason) else reason
+
+    def _few(self, most: int) -> int:
+        """Let the kernel try so many steps; TOO_MANY_STEPS if these were not enough."""
+        limit = self.spec.max_steps
+        self.state.set(max_steps=min(int(self.counts[Count.STEPS]) + most, limit))
         reason = self._measured()
-        self.state.set(max_steps=most)
-        if reason == Status.TOO_MANY_STEPS and self.counts[Count.STEPS] < most:
-            return self._measured()
+        self.state.set(max_steps=limit)
         return reason
+
+    def _may_go_on(self, reason: int) -> bool:
+        """Whether a kernel has stopped for nothing but the limit of `_few`."""
+        return reason == Status.TOO_MANY_STEPS and self.counts[Count.STEPS] < self.spec.max_steps
 
     def _measured(self) -> int:
         """Let the kernel work, and look at the time that its steps take."""

@@ -6,6 +6,7 @@ from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import ivec, vec
 from dalembert.solvers.half import core, interpolation
 from dalembert.solvers.half.core import FINE, place
+from dalembert.solvers.half.quickest import rate_kernel
 from dalembert.solvers.half.runge_kutta import runge_kutta_kernel
 from dalembert.solvers.half.tableau import KNOWN, MOST_STAGES, NEXT
 
@@ -211,3 +212,4 @@ def error_norm(state, la):
 
 
 half_explicit = runge_kutta_kernel(STATE, "half_explicit", begin, take_stages, error_norm)
+quickest = rate_kernel(STATE, "quickest_of_half_explicit")

@@ -9,6 +9,7 @@ from dalembert.solvers.half import core, extrapolation
 from dalembert.solvers.half.core import DRIFTED, FINE, NOT_PROJECTED
 from dalembert.solvers.half.extrapolation import MOST_COEFFICIENTS, MOST_DERIVATIVES
 from dalembert.solvers.half.loop import stepping_kernel
+from dalembert.solvers.half.quickest import rate_kernel
 from dalembert.solvers.half.unseen_jumps import largest_unseen
 from dalembert.solvers.phases import Phase, enter
 from dalembert.solvers.ports import evaluate
@@ -537,3 +538,4 @@ def step(state, ports, la, buffer, scan):
 
 
 mexx = stepping_kernel(STATE, "mexx", begin, step)
+quickest = rate_kernel(STATE, "quickest_of_mexx")

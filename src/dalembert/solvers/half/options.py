@@ -37,6 +37,7 @@ class Parts:
     kind: str = ""  # tells apart records and patterns of one method
     fixed: tuple[str, ...] = ()  # scalars that stay as `prepare` has set them; `start` clears the others
     stepper: type[HalfStepper] | None = None  # None: the one of all methods
+    quickest: Callable[..., float] | None = None  # quickest(record, ports, work) -> the largest rate of the motion
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -166,7 +167,7 @@ class HalfExplicitRungeKutta(RungeKuttaOptions):
         from dalembert.compile.kernel import load
 
         load("dalembert.solvers.half.half_explicit_kernel")
-        from dalembert.solvers.half.half_explicit_kernel import FIXED, half_explicit, new_half_explicit_state
+        from dalembert.solvers.half.half_explicit_kernel import FIXED, half_explicit, new_half_explicit_state, quickest
         from dalembert.solvers.half.stepper import saddle_pattern
 
         return Parts(
@@ -174,4 +175,5 @@ class HalfExplicitRungeKutta(RungeKuttaOptions):
             prepare=lambda: new_half_explicit_state(compiled, self.tableau),
             pattern=lambda: saddle_pattern(compiled, symmetric=False, friction=True),
             fixed=FIXED,
+            quickest=quickest,
         )

@@ -26,6 +26,7 @@ from dalembert.model.vocabulary import constraint_name, equation_names
 from dalembert.regularize.contradiction import ill_posed, impossible_velocities
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
+from dalembert.solvers.half.quickest import VECTORS
 from dalembert.solvers.limits import NEARLY_THERE
 from dalembert.solvers.method import RunSpec, first_step_guess
 from dalembert.solvers.status import Outcome, Status
@@ -70,7 +71,7 @@ class HalfStepper(KernelStepper):
     projects = True
 
     def __init__(self, options: HalfExplicitOptions, compiled: CompiledDescriptor, parts: Parts):
-        self.options, self.compiled, self.kernel = options, compiled, parts.kernel
+        self.options, self.compiled, self.kernel, self._quickest = options, compiled, parts.kernel, parts.quickest
         kept, key = compiled.form.kept, (type(options), parts.kind)
         state = kept.get(STATES, key, parts.prepare)
 
@@ -193,6 +194,15 @@ class HalfStepper(KernelStepper):
         np.add.at(residual, compiled.constraint_pattern[0], saddle.G * x[v][compiled.constraint_pattern[1]])
         x[v] += solve(saddle, np.concatenate([np.zeros(n_v), -residual]))[:n_v]
         return x
+
+    def largest_rate(self, t: float | None = None, x: np.ndarray | None = None) -> float:
+        """How quickly the quickest part of the motion could change at the current point, or at another one before a
+        start, in 1/s: the largest modulus of an eigenvalue. −1 if functions cannot be evaluated near the point."""
+        if x is not None:
+            self.state.set(t=t)
+            self.state.x[:] = x
+        work = np.empty(VECTORS * len(self.state.x))
+        return float(self._quickest(self.state.record, self.ports, work))
 
     # -- profile ---------------------------------------------------------------------------------------------------
 

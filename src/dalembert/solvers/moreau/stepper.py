@@ -91,7 +91,7 @@ class MoreauStepper(KernelStepper):
     def limit_first_step(self, h: float) -> None:
         """Steps have a fixed size."""
 
-    def advance(self) -> int:
+    def advance(self, most: int | None = None) -> int:
         status, state = super().advance(), self.state
         if status == Status.DONE and state.unsolved:
             warn_user(
