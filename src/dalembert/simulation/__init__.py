@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
@@ -132,7 +133,7 @@ def simulate(
     asked = {name: value for name, value in locals().items() if name not in ("unknown", "method")}
     for name in unknown:
         raise OptionError(
-            f"simulate has no argument '{name}': {explain_unknown(name, simulate.__wrapped__.__kwdefaults__)}"
+            f"simulate has no argument '{name}': {explain_unknown(name, inspect.unwrap(simulate).__kwdefaults__ or {})}"
         )
     if not isinstance(model, Model):
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"
@@ -186,7 +187,7 @@ def _chosen(asked: dict[str, Any], choice: MethodChoice) -> Solution:
     """By the method of a choice, and by others where it proves wrong."""
     while True:
         try:
-            solution = simulate.__wrapped__(**asked, method=choice.method)
+            solution = inspect.unwrap(simulate)(**asked, method=choice.method)
             solution.method_choice = choice
             return solution
         except SimulationError as error:

@@ -360,7 +360,7 @@ class Loop:
         self._recent = deque((t, x) for t, x in memory["recent"])
         self.segments.recall(memory["segments"])
         self.events.recall(memory["events"])
-        self.recorder.recall(memory["recorder"], place.arguments, self.segments.current)
+        self.recorder.recall(memory["recorder"], place.arguments or {}, self.segments.current)
 
     # -- singular positions ----------------------------------------------------------------------------------------
 

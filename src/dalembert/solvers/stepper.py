@@ -59,6 +59,8 @@ class KernelStepper:
     interpolates = False
     projects = False
     steps_over = False
+    form: Form
+    state: Memory
 
     def __init__(self, form: Form, records: Mapping[str, Memory], n_coefficients: int):
         self.form, self._pristine = form, dict(records)

@@ -24,6 +24,7 @@ from dalembert.kept import Slot
 from dalembert.linalg.saddle.saddle import SaddlePattern, factor, solve
 from dalembert.model.vocabulary import constraint_name, equation_names
 from dalembert.regularize.contradiction import ill_posed, impossible_velocities
+from dalembert.regularize.half_explicit import DescriptorForm
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
 from dalembert.solvers.limits import NEARLY_THERE
@@ -68,6 +69,8 @@ class HalfStepper(KernelStepper):
     """
 
     projects = True
+    form: DescriptorForm
+    saddle: Memory
 
     def __init__(self, options: HalfExplicitOptions, compiled: CompiledDescriptor, parts: Parts):
         self.options, self.compiled, self.kernel = options, compiled, parts.kernel
