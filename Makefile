@@ -9,8 +9,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist workst
 demo: $(VENV)/.installed
 	$(BIN)/dalembert demo
 
-test: $(VENV)/.installed-dev
-	$(BIN)/ruff check .
+test: lint
 	@sh tests/viewer/install_browser.sh
 	$(PYTEST) -m "not slow"
 
@@ -20,6 +19,7 @@ test-slow: $(VENV)/.installed-dev
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
+	$(BIN)/ty check --python $(VENV)
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m docs.builder
