@@ -4,13 +4,12 @@ BIN    := $(VENV)/bin
 # with bytecode the processes that tests start begin sooner; neighbouring tests share what they have compiled
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: demo test test-slow lint docs benchmark clean
+.PHONY: demo test test-slow coverage lint docs benchmark clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dalembert demo
 
-test: $(VENV)/.installed-dev
-	$(BIN)/ruff check .
+test: lint
 	@sh tests/viewer/install_browser.sh
 	$(PYTEST) -m "not slow"
 
@@ -18,8 +17,14 @@ test-slow: $(VENV)/.installed-dev
 	@sh tests/viewer/install_browser.sh
 	$(PYTEST)
 
+coverage: $(VENV)/.installed-dev
+	@sh tests/viewer/install_browser.sh
+	$(PYTEST) -m "not slow" --cov --cov-report=html $(COVERED)
+	@$(BIN)/python -m coverage report --format=total --precision=1 | sed 's/^/covered in percent: /'
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
+	$(BIN)/ty check --python $(VENV)
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m docs.builder
@@ -40,5 +45,5 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .coverage .coverage_html .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

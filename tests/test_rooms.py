@@ -138,6 +138,14 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+def test_type_checkers_see_the_same_public_names():
+    blocks = (node for node in ast.parse((ROOT / "__init__.py").read_text()).body if isinstance(node, ast.If))
+    (names,) = (block.body for block in blocks if ast.unparse(block.test) == "TYPE_CHECKING")
+    seen = {alias.name: node.module for node in names for alias in node.names}
+    homes = {name: f"dalembert.{home}" for name, home in dalembert._HOME.items()}
+    assert seen == homes | dict.fromkeys(dalembert._ROOMS, "dalembert")
+
+
 def test_import_of_the_package_loads_nothing_else():
     loaded = loaded_by("import dalembert")
     assert {name for name in loaded if name.startswith("dalembert")} == {"dalembert"}

@@ -12,7 +12,90 @@ True
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same names for type checkers and editors; tests/test_rooms.py compares
+    from dalembert import draw, modelica, problems, studies
+    from dalembert.ensembles import Ensemble, ensemble
+    from dalembert.errors import (
+        AssertionFailed,
+        AssertionWarning,
+        CacheNotTrusted,
+        CannotAssemble,
+        Chattering,
+        CheckpointFailed,
+        ComplementarityFailed,
+        ContactError,
+        ContactsNotSolved,
+        DalembertError,
+        DerivativeJumps,
+        FileError,
+        FileMissing,
+        FunctionFailed,
+        HighIndex,
+        IllPosedConstraints,
+        InconsistentInitialValues,
+        IndexTooHigh,
+        InitialValuesCorrected,
+        Interrupted,
+        ModelError,
+        ModelicaError,
+        NoDevice,
+        NoEquilibrium,
+        NotKept,
+        NumericallySingular,
+        OptionError,
+        PainleveParadox,
+        PenetratingStart,
+        RedundantConstraints,
+        SimulationError,
+        SingularConfiguration,
+        SingularMatrix,
+        StepMissedTolerance,
+        StepRefused,
+        StepSizeTooSmall,
+        StructurallySingular,
+        TooManySteps,
+        UnsettledEvent,
+        UntraceableError,
+        UntraceableWarning,
+        UrdfError,
+        UrdfWarning,
+    )
+    from dalembert.export import translate
+    from dalembert.linalg.bodies.recursive import Recursive
+    from dalembert.linalg.null_space import NullSpace
+    from dalembert.linalg.saddle.auto import Auto
+    from dalembert.linalg.saddle.block import Block
+    from dalembert.linalg.saddle.compiled import Compiled
+    from dalembert.linalg.saddle.conjugate_gradient import ConjugateGradient
+    from dalembert.linalg.saddle.dense import Dense
+    from dalembert.linalg.saddle.range_space import RangeSpace
+    from dalembert.linalg.saddle.sparse import Sparse
+    from dalembert.linalg.saddle.symmetric import Symmetric
+    from dalembert.model import EquationsOfMotion, ImplicitDAE, Input, QuasiLinearDAE
+    from dalembert.model.event import Event
+    from dalembert.model.sympy_mechanics import from_sympy
+    from dalembert.multibody import (
+        Box,
+        Capsule,
+        Cylinder,
+        HollowSphere,
+        Line,
+        Mesh,
+        Multibody,
+        Plane,
+        Plate,
+        Point,
+        Sphere,
+    )
+    from dalembert.regularize import consistent_initial_values, formulate, hidden_constraints
+    from dalembert.simulation import Checkpoint, Output, Transition, simulate
+    from dalembert.solution import Solution
+    from dalembert.solvers import Dassl, Geoms, Hedop5, Hem5, Mexx, MoreauJean, Odassl, Phem56, Qualidaes, Radau5, Rkf45
+    from dalembert.solvers.jacobians import Differences, Exact, GroupedDifferences
+    from dalembert.studies.compare import compare
+    from dalembert.sweeps import Grid, MonteCarlo, Sweep, sweep
 
 __version__ = "0.1.0"
 
@@ -124,15 +207,17 @@ _ROOMS = ("draw", "modelica", "problems", "studies")
 __all__ = [*_HOME, *_ROOMS]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(f"dalembert.{_HOME[name]}"), name)
-    elif name in _ROOMS:
-        value = importlib.import_module(f"dalembert.{name}")
-    else:
-        raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # for whom every name would be one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOME:
+            value = getattr(importlib.import_module(f"dalembert.{_HOME[name]}"), name)
+        elif name in _ROOMS:
+            value = importlib.import_module(f"dalembert.{name}")
+        else:
+            raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

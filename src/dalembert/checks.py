@@ -197,7 +197,7 @@ def flag(value: Any) -> bool:
 # -- arithmetic of ours and of users ---------------------------------------------------------------------------------
 
 #: how the user wants NumPy to answer overflow and the like, while our own code computes without a word
-_USERS: ContextVar[dict[str, str] | None] = ContextVar("users_arithmetic", default=None)
+_USERS: ContextVar[Any] = ContextVar("users_arithmetic", default=None)
 
 
 class quiet_arithmetic:
@@ -212,7 +212,7 @@ class quiet_arithmetic:
         self._ours = np.errstate(all="ignore")
         self._ours.__enter__()
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._ours.__exit__(*exception)
         _USERS.reset(self._users)
 

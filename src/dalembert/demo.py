@@ -58,7 +58,7 @@ class Result:
 
 
 def simulate_all(
-    names: Iterable[str] = MECHANISMS, announce: Callable[[str], None] = lambda title: None
+    names: Iterable[str] = MECHANISMS, announce: Callable[[str], object] = lambda title: None
 ) -> list[Result]:
     """Simulate problems of the catalogue; `announce` is told the title of each before it starts."""
     results = []
@@ -112,7 +112,8 @@ def picture(results: Iterable[Result]) -> Figure:
         columns = min(3, len(panels) + 1)
         rows = -(-(len(panels) + 1) // columns)
         figure = Figure(figsize=(4.4 * columns, 3.7 * rows), layout="constrained")
-        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
+        engine: Any = figure.get_layout_engine()
+        engine.set(w_pad=0.12, h_pad=0.12)
         for place, (draw, solution) in enumerate(panels, start=1):
             projection = "3d" if draw is _heavy_top else None
             ax = figure.add_subplot(rows, columns, place, projection=projection)
@@ -155,9 +156,10 @@ def _andrews(ax: Axes, solution: Solution) -> None:
 
 def _truck(ax: Axes, solution: Solution) -> None:
     """Lift of the bodies over the road under the front wheel."""
+    model: Any = solution.model
     t = np.linspace(0, solution.t[-1], 800)
     curve, start = solution.at(t), solution.at(0.0)
-    road = np.array([solution.model.input_values(time)[0, 1] for time in t])
+    road = np.array([model.input_values(time)[0, 1] for time in t])
     ax.fill_between(t, 100 * road, color="#bbbbbb", alpha=0.6, linewidth=0, label="road, front wheel")
     for name, label, color in (("z2", "chassis", BLUE), ("z4", "cabin", ORANGE), ("z5", "load", GREEN)):
         ax.plot(t, 100 * (curve[name] - start[name]), color=color, linewidth=1.4, label=label)
@@ -165,7 +167,7 @@ def _truck(ax: Axes, solution: Solution) -> None:
     ax.legend(frameon=False, loc="upper left")
 
 
-def _heavy_top(ax: Axes, solution: Solution) -> None:
+def _heavy_top(ax: Any, solution: Solution) -> None:
     """The path of the centre of mass on the sphere around the fixed tip."""
     x, y, z = solution.at(np.linspace(0, solution.t[-1], 1500)).p[:, :3].T
     azimuth, height = np.meshgrid(np.linspace(0, 2 * np.pi, 40), np.linspace(-np.pi / 2, np.pi / 2, 20))
@@ -188,7 +190,7 @@ def _sleigh(ax: Axes, solution: Solution) -> None:
         along = 0.5 * np.array([np.cos(theta), np.sin(theta)])
         ax.plot([x - along[0], x], [y - along[1], y], color=ORANGE, linewidth=1.6, solid_capstyle="round")
         ax.plot(x, y, "o", color=BLUE, markersize=3)
-    ax.annotate("start", path.p[0, :2], xytext=(-32, -3), textcoords="offset points", color=INK)
+    ax.annotate("start", tuple(path.p[0, :2]), xytext=(-32, -3), textcoords="offset points", color=INK)
     ax.set(title="Chaplygin's sleigh turns round", xlabel="x", ylabel="y")
     ax.set_aspect("equal", adjustable="datalim")
 

@@ -39,7 +39,7 @@ _held: list[Any] = []  # locks that are held over a fork, in the order in which 
 #: packages of which a module that is half imported would be missed in the child
 _NEEDED = {"dalembert", "numba", "llvmlite", "casadi", "numpy", "scipy"}
 
-_symbols = threading.RLock()  # of the one who prepares something
+_symbols: Any = threading.RLock()  # of the one who prepares something
 _depth = 0  # how deep it is in it
 _over_fork = threading.local()  # .taken: what this thread took for its fork
 
@@ -98,7 +98,7 @@ def forks_wait(function: F) -> F:
         finally:
             end()
 
-    return wrapped
+    return wrapped  # ty: ignore[invalid-explicit-return]  # which takes and returns the same
 
 
 class away:
@@ -208,7 +208,7 @@ def _importing() -> list[str]:
 def _forget_imports() -> None:
     """Let modules that nobody goes on importing here be imported again."""
     for name in _importing():
-        _imports._module_locks.pop(name, None)
+        getattr(_imports, "_module_locks", {}).pop(name, None)
         if name.split(".")[0] == "dalembert":
             sys.modules.pop(name, None)
 

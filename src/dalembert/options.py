@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import functools
 import math
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from dalembert.checks import LARGEST_WHOLE, NoNumber, flag, real, shown, whole
 from dalembert.errors import OptionError
@@ -16,13 +16,13 @@ _PLAIN = (float, bool, type(None))
 
 
 @functools.cache
-def _names(cls: type) -> tuple[str, ...]:
+def _names(cls: type[Options]) -> tuple[str, ...]:
     """Of all options of a class."""
     return tuple(field.name for field in dataclasses.fields(cls))
 
 
 @functools.cache
-def _kinds(cls: type) -> tuple[tuple[str, str, bool], ...]:
+def _kinds(cls: type[Options]) -> tuple[tuple[str, str, bool], ...]:
     """The options that are numbers, flags or words: name, which of them, whether it may be None."""
     kinds = ((field.name, str(field.type)) for field in dataclasses.fields(cls))
     return tuple(
@@ -35,7 +35,9 @@ def _kinds(cls: type) -> tuple[tuple[str, str, bool], ...]:
 class Options:
     """Base of the options classes: frozen dataclasses with `repr=False`. Unknown options suggest the nearest name."""
 
-    def __new__(cls, *args: Any, **given: Any) -> Options:
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
         known = _names(cls)
         if args:
             example = f", e.g. {cls.__name__}({known[0]}=...)" if known else "; it has none"

@@ -90,8 +90,9 @@ def command(*, examples: Sequence[str] = ()) -> Callable[[Callable[..., Answer |
 def main() -> None:
     """Entry point."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
     if sys.argv[1:2] == ["__complete"]:
         from dalembert.cli.completion import respond
 
@@ -204,7 +205,7 @@ def _heard() -> Iterator[list[Warning]]:
         told("warning", str(message), "bold yellow")
 
     with warnings.catch_warnings():
-        warnings.showwarning = show
+        warnings.showwarning = show  # ty: ignore[invalid-assignment]  # takes less, but all that is passed
         warnings.simplefilter("default", UntraceableWarning)
         yield heard
 

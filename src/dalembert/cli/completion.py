@@ -66,7 +66,7 @@ def offers(words: Sequence[str], current: str) -> dict[str, str]:
 
     from dalembert.cli import app
 
-    root = typer.main.get_command(app)
+    root: Any = typer.main.get_command(app)
     commands = {name: own for name, own in root.commands.items() if not own.hidden}
     if not words:
         known = {name: _about(own.help) for name, own in commands.items()}

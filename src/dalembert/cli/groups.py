@@ -47,12 +47,13 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     del run.__wrapped__  # whose signature is another one
-    run.__signature__ = inspect.Signature(parameters.values())
+    described: Any = run
+    described.__signature__ = inspect.Signature(list(parameters.values()))
     run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return run
 
 
-def _fields(group: type) -> dict[str, inspect.Parameter]:
+def _fields(group: Any) -> dict[str, inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return {
         field.name: inspect.Parameter(

@@ -83,11 +83,12 @@ def output_times(points: Points, subject: Subject, interval: Interval) -> list[f
         if not 2 <= points.points <= 10_000_000:
             raise OptionError(f"--points {points.points}: a number from 2 to 10000000 is needed")
         return np.linspace(t0, t1, points.points).tolist()
-    if not points.every > 0 or abs(t1 - t0) / points.every > 1e7:
-        raise OptionError(f"--every {points.every}: a positive number is needed, at least 1e-7 of the interval")
-    count = int(abs(t1 - t0) / points.every * (1 + 1e-12))
-    times = t0 + np.sign(t1 - t0) * points.every * np.arange(count + 1)
-    near = abs(times[-1] - t1) < 1e-9 * points.every
+    every = points.every
+    if every is None or not every > 0 or abs(t1 - t0) / every > 1e7:
+        raise OptionError(f"--every {every}: a positive number is needed, at least 1e-7 of the interval")
+    count = int(abs(t1 - t0) / every * (1 + 1e-12))
+    times = t0 + np.sign(t1 - t0) * every * np.arange(count + 1)
+    near = abs(times[-1] - t1) < 1e-9 * every
     return [*(times[:-1] if near else times).tolist(), t1]
 
 

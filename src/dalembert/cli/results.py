@@ -89,13 +89,14 @@ class Files:
         from dalembert.solution.exports import hdf5_file
         from dalembert.solution.trajectory_files import mat_file
 
+        curves: dict[str, Any] = {"plots": list(names)} if self.variables else {}
         writers: dict[str, Callable[[Path], Any]] = {
             "csv": lambda place: write_csv(solution, place, names),
             "save": solution.save,
             "hdf5": lambda place: hdf5_file(place, solution, series(solution, names)),
             "mat": lambda place: mat_file(place, solution, series(solution, names)),
             "plot": lambda place: draw(solution, place, names if self.variables else None),
-            "animate": lambda place: solution.animate(place, **({"plots": list(names)} if self.variables else {})),
+            "animate": lambda place: solution.animate(place, **curves),
             "report": solution.report,
         }
         written, errors = {}, []
@@ -148,12 +149,13 @@ def series(solution: Solution, names: Sequence[str]) -> dict[str, np.ndarray]:
     columns: dict[str, Any] = {}
     count = len(solution.t)
     parameters: Mapping[str, Any] = solution.parameters
-    inputs = [] if solution.model is None else list(solution.model.inputs)
+    model = solution.model
+    inputs = [] if model is None else list(model.inputs)
     for name in names:
         if name not in solution and name in parameters:
             values = np.broadcast_to(parameters[name], (count, *np.shape(parameters[name])))
-        elif name not in solution and name in inputs:
-            values = np.array([solution.model.input_values(t)[0, inputs.index(name)] for t in solution.t])
+        elif model is not None and name not in solution and name in inputs:
+            values = np.array([model.input_values(t)[0, inputs.index(name)] for t in solution.t])
         else:
             values = np.asarray(solution[name], float)
             values = np.full(count, values) if values.ndim == 0 else values

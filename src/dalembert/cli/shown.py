@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ def new_console(*, stderr: bool = False) -> Console:
             raise  # again: it is called where this was caught, and would end the process
 
     stream = sys.stderr if stderr else sys.stdout
-    plain = {"color_system": None} if os.environ.get("NO_COLOR") else {}
+    plain: dict[str, Any] = {"color_system": None} if os.environ.get("NO_COLOR") else {}
     return Stream(stderr=stderr, width=None if stream.isatty() else WIDE, emoji=False, **plain)
 
 
@@ -62,7 +62,7 @@ def told(kind: str, message: str, style: str) -> None:
     new_console(stderr=True).print(Text.assemble((f"{kind}: ", style), message), highlight=False, soft_wrap=True)
 
 
-def check_output(path: Path | None, suffixes: Iterable[str] = ()) -> None:
+def check_output(path: Path | None, suffixes: Collection[str] = ()) -> None:
     """Complain about a place that cannot be written to before, not after, the work."""
     if path is None:
         return

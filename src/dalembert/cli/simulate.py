@@ -177,13 +177,13 @@ def summary(solution: Solution, title: str, problem: Problem | None) -> dict[str
             "jacobian_evaluations": stats.jacobian_evaluations, "seconds": stats.seconds,
         },
         "residuals": {level: solution.max_residual(level) for level in levels},
-        "reference_error": problem.error(solution) if near and solution.success else None,
+        "reference_error": problem.error(solution) if problem is not None and near and solution.success else None,
         "events": [{"t": event.t, "name": event.name, "direction": event.direction} for event in solution.events],
         "impacts": [{"t": one.t, "contact": one.contact, "impulse": one.impulse} for one in solution.impacts],
     }  # fmt: skip
 
 
-def at_the_end(solution: Solution) -> dict[str, float]:
+def at_the_end(solution: Solution) -> dict[str, Any]:
     """All variables at the last time that was reached."""
     last = solution.at(solution.trajectory.interval[1]) if solution.trajectory.dense else solution
     return {name: last[name] if last is not solution else solution[name][-1] for name in solution.names}

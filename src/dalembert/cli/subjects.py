@@ -148,7 +148,7 @@ def _from_file(which: Which) -> Subject:
     from dalembert.multibody import Multibody
     from dalembert.problems import Problem
 
-    path, name = in_file(which.model)
+    path, name = in_file(which.model) or (Path(which.model), "")
     module = import_file(path)
     found = taken(module, path, name, (Problem, Model, Multibody))
     if which.coordinates is not None and not isinstance(found, Multibody):

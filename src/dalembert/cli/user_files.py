@@ -31,6 +31,8 @@ def import_file(path: Path) -> Any:
         raise OptionError(f"'{path}' is not a Python file")
     read_text(path)  # or what is wrong with it
     spec = importlib.util.spec_from_file_location(f"_user_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise OptionError(f"'{path}' is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # as dataclasses and pickle expect
     sys.path.insert(0, str(path.absolute().parent))  # as `python file.py` does

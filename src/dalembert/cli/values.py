@@ -89,14 +89,14 @@ def option_value(text: str) -> Any:
         return None
     call = re.fullmatch(r"([A-Z]\w*)(?:\((.*)\))?", text, re.DOTALL)
     kind = None if call is None else _options_class(call[1])
-    if kind is None:
+    if call is None or kind is None:
         return value_of(text)
     try:
         parsed = ast.parse(text, mode="eval").body
         words = parsed.keywords if isinstance(parsed, ast.Call) else []
         if getattr(parsed, "args", ()) or any(word.arg is None for word in words):
             raise ValueError("options have names")
-        values = {word.arg: ast.literal_eval(word.value) for word in words}
+        values = {str(word.arg): ast.literal_eval(word.value) for word in words}
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise OptionError(f"'{text}': write {call[1]} or {call[1]}(NAME=VALUE, ...)") from None
     return kind(**values)
@@ -160,7 +160,7 @@ def called(function: Callable[..., Any], text: str | None, name: str) -> Any:
     if text is None or not text.strip():
         return function()
     try:
-        words = ast.parse(f"f({text})", mode="eval").body
+        words: Any = ast.parse(f"f({text})", mode="eval").body
         values = {word.arg: _literal(word.value) for word in words.keywords}
         if words.args or None in values:
             raise ValueError("arguments have names")

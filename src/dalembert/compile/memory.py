@@ -36,6 +36,13 @@ class Memory:
     or scalars. `fresh` makes an independent copy: one copy of the piece, and all addresses moved.
     """
 
+    # what stays alive with a record and its copies, or tells what it is for
+    ports: Any
+    leading_port: Any
+    pattern: Any
+    solver: Any
+    tree: Any
+
     def __init__(self, dtype: np.dtype, values: Mapping[str, Any]):
         if set(values) != set(dtype.names):
             raise KeyError(f"fields differ: {sorted(set(values) ^ set(dtype.names))}")

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.compile.graph import compile_port
 from dalembert.compile.ports import Port
 from dalembert.compile.system import nonzeros, triplets
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.vocabulary import MECHANICAL
 from dalembert.regularize.start_problems import start_problems
 
@@ -34,7 +34,7 @@ class CompiledStart:
     late_rates: bool  # r' depends on what the last problem determines
 
 
-def compile_start(model: EquationsOfMotion) -> CompiledStart | None:
+def compile_start(model: Model) -> CompiledStart | None:
     """Compile; None for models that are large, or have functions which could not be traced."""
     graph = model.graph
     unknowns = graph.size("v") + graph.size("w") + graph.size("lam") + graph.size("mu")

@@ -21,7 +21,7 @@ import numpy as np
 
 from dalembert.contact.laws import resolve
 from dalembert.contact.space import ContactSpace, Vectors
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.contacts import OPEN
 from dalembert.model.edges import Edge
 from dalembert.model.evaluate import PointFunction
@@ -43,7 +43,7 @@ OPENED, SAME = 1e-7, 1e-11
 class Edges:
     """The edges of a model's contacts in a run."""
 
-    def __init__(self, model: EquationsOfMotion, space: ContactSpace, *, found: bool = True):
+    def __init__(self, model: Model, space: ContactSpace, *, found: bool = True):
         """`found`: whether edges are events; else gaps are taken as they were written."""
         self.model, self.space, self.edges = model, space, model.edges if found else ()
         names = list(model.discrete_names)

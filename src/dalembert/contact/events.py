@@ -13,7 +13,7 @@ from enum import StrEnum
 import casadi as ca
 
 from dalembert.contact.edges import event_of
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.contacts import CLOSED, OPEN, SLACKS, SLIDING, TINY, Contact, friction_of, normal_force
 from dalembert.model.event import Event
 from dalembert.model.expression import scalar
@@ -45,7 +45,7 @@ class ContactEvent:
     edge: int = -1
 
 
-def contact_events(model: EquationsOfMotion, *, complementary: bool = False) -> list[ContactEvent]:
+def contact_events(model: Model, *, complementary: bool = False) -> list[ContactEvent]:
     """All events of a model's contacts; `complementary`: for methods that let contacts open within their steps."""
     graph = model.graph
     discrete = dict(zip(graph.discrete, ca.vertsplit(graph.discrete_symbols), strict=True))
@@ -76,7 +76,7 @@ def contact_events(model: EquationsOfMotion, *, complementary: bool = False) -> 
     return events if complementary else events + _edge_events(model, discrete)
 
 
-def _edge_events(model: EquationsOfMotion, discrete: dict[str, ca.SX]) -> list[ContactEvent]:
+def _edge_events(model: Model, discrete: dict[str, ca.SX]) -> list[ContactEvent]:
     events = []
     for edge in model.edges:
         function = event_of(edge, model.graph.value("edges")[edge.number], discrete)
@@ -93,7 +93,7 @@ def _length(vector: ca.SX) -> ca.SX:
     return ca.fabs(vector) if vector.numel() == 1 else ca.sqrt(ca.sumsqr(vector))
 
 
-def _speed(model: EquationsOfMotion, contact: Contact, discrete: dict[str, ca.SX], slack: ca.SX) -> ca.SX:
+def _speed(model: Model, contact: Contact, discrete: dict[str, ca.SX], slack: ca.SX) -> ca.SX:
     """The speed in the direction that the contact had at the last event, d; in space d·v − |v|/2.
 
     That vanishes where sliding ends, and where its direction has turned by 60°, which asks for a new d: forces jump

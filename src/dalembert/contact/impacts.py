@@ -14,7 +14,7 @@ from dalembert.contact.events import ContactEvent, contact_events
 from dalembert.contact.laws import resolve
 from dalembert.contact.scales import Scales
 from dalembert.contact.space import contact_space
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.contacts import OPEN
 from dalembert.solution.impacts import Impact, Rest
 from dalembert.solvers.method import Tolerances
@@ -33,7 +33,7 @@ class Impacts:
     """Base of `Contacts`."""
 
     def __init__(
-        self, model: EquationsOfMotion, tolerances: Tolerances, t0: float, t1: float, *, complementary: bool = False
+        self, model: Model, tolerances: Tolerances, t0: float, t1: float, *, complementary: bool = False
     ):
         """`complementary`: the method itself decides in its steps which of the closed contacts act."""
         self.model, self.tolerances, self.t0, self.t1 = model, tolerances, t0, t1

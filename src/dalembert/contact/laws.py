@@ -228,7 +228,7 @@ def _sequential(before: ContactProblem, e: np.ndarray) -> Impulses:
             rest = solve(before.at(gamma)).lam
         except ComplementarityFailed:  # what is left is rounding errors, or contacts that will not come to rest
             if approach > NEGLIGIBLE * np.abs(before.b).max():
-                rest, impulse = solve(before).lam, 0.0
+                rest, impulse = solve(before).lam, np.zeros(before.n)
             else:
                 rest = 0.0
         impulse = impulse + rest

@@ -20,7 +20,7 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.kept import Slot
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.contacts import Contact
 from dalembert.model.evaluate import PointFunction
 from dalembert.regularize.newton import decompose
@@ -53,7 +53,7 @@ class Accelerations:
 class ContactSpace:
     """Of one model, whatever its parameters."""
 
-    def __init__(self, model: EquationsOfMotion):
+    def __init__(self, model: Model):
         self.model = model
         graph = model.graph
         self.contacts = (*model.contacts, *model.dry)
@@ -145,7 +145,7 @@ class ContactSpace:
         return _solved(_dense(J)[np.ix_(inside, inside)], -residual.ravel()[inside][:, None], t)[: n["v"], 0]
 
 
-def contact_space(model: EquationsOfMotion) -> ContactSpace:
+def contact_space(model: Model) -> ContactSpace:
     """That of a model and its variants, set up once."""
     return model.kept.get(SPACE, None, lambda: ContactSpace(model))
 

@@ -113,7 +113,8 @@ def point(value: Any) -> tuple[float, float, float] | None:
         return None
     if numbers.shape not in ((2,), (3,)) or not np.isfinite(numbers).all():
         return None
-    return tuple((*numbers.tolist(), 0.0)[:3])
+    x, y, z = (*numbers.tolist(), 0.0)[:3]
+    return x, y, z
 
 
 def names(given: Any) -> bool:

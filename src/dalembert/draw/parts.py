@@ -7,6 +7,7 @@ the drawing's `points`; or a point that is fixed `On` a body of the drawing.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ ARROWS = ("force", "contact", "velocity")
 class Part:
     """Base of all parts. `places`, `numbers`, `vectors` and `rotations` name the fields that move."""
 
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     places: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[tuple[str, ...]] = ()
     vectors: ClassVar[tuple[str, ...]] = ()

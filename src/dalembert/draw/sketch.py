@@ -71,6 +71,7 @@ class Sketch(Shared):
 
     def __init__(self, drawing: Drawing, model: Model):
         self.given: Drawing | None = drawing
+        self._graph: Any
         self._graph, self._outputs, self._model = model.graph, model.outputs, model.name
         collected = _Collected(drawing)
         self.layout = collected.layout

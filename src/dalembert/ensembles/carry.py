@@ -23,7 +23,7 @@ from dalembert.errors import (
     SimulationError,
     warn_user,
 )
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.model.event import Event, as_events
 from dalembert.options import one_of
 from dalembert.regularize.half_explicit import DescriptorForm
@@ -59,7 +59,7 @@ ELSEWHERE = "da.sweep simulates any model"
 
 
 def carry_out(
-    model: EquationsOfMotion,
+    model: Model,
     t_span: Sequence[float] | None,
     *,
     p0: Any,
@@ -138,7 +138,7 @@ def carry_out(
             max_step=max_step, max_steps=max_steps, events=users or None, **more,
         )  # fmt: skip
 
-    found = Ensemble(members, results, times, {event.name: 0 for event in users}, job.room, work.name, alone)
+    found = Ensemble(members, results, times, {str(event.name): 0 for event in users}, job.room, work.name, alone)
     with over_count(progress, members.n) as tell:
         try:
             if t0 != t1:
@@ -230,7 +230,7 @@ def _recipe(
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def _stretches(model: EquationsOfMotion, t0: float, t1: float) -> list[tuple[float, float, float]]:
+def _stretches(model: Model, t0: float, t1: float) -> list[tuple[float, float, float]]:
     """Between breakpoints: where each begins and ends, and what its end is shown as.
 
     Inputs jump at breakpoints: every evaluation is strictly on one side.
@@ -325,11 +325,11 @@ def _put(
     results: Results, solution: Solution, member: int, times: np.ndarray | None, users: Sequence[Event]
 ) -> None:
     """The result of `simulate` in place of that of generated code."""
-    state = solution.at(solution.trajectory.interval[1])
-    parts = [np.ravel(getattr(state, kind)) for kind in KINDS if solution.model.graph.size(kind)]
+    state, model = solution.at(solution.trajectory.interval[1]), solution._needed_model("members")
+    parts = [np.ravel(getattr(state, kind)) for kind in KINDS if model.graph.size(kind)]
     results.x[:, member] = np.concatenate(parts)
-    results.a[:, member] = _accelerations(solution.model, state)
-    multipliers = [np.ravel(getattr(state, kind)) for kind in ("lam", "mu") if solution.model.graph.size(kind)]
+    results.a[:, member] = _accelerations(model, state)
+    multipliers = [np.ravel(getattr(state, kind)) for kind in ("lam", "mu") if model.graph.size(kind)]
     results.lam[:, member] = np.concatenate(multipliers) if multipliers else 0.0
     results.t[member] = solution.trajectory.interval[1]
     ended = solution.status != "finished"
@@ -340,18 +340,18 @@ def _put(
     if times is not None:
         results.dense[..., member] = np.nan
         kinds = (*KINDS, *(("lam", "mu") if results.dense.shape[1] > len(results.x) else ()))
-        rows = np.concatenate([getattr(solution, kind) for kind in kinds if solution.model.graph.size(kind)], axis=1)
+        rows = np.concatenate([getattr(solution, kind) for kind in kinds if model.graph.size(kind)], axis=1)
         results.dense[: len(rows), :, member] = rows
         results.counts[Counter.OUTPUTS, member] = len(rows)
     room = len(results.roots) // max(len(users), 1)
     for e, event in enumerate(users):
-        t = np.asarray(solution.events.named(event.name).t)
+        t = np.asarray(solution.events.named(str(event.name)).t)
         results.found[e, member] = len(t)
         results.roots[e * room : (e + 1) * room, member] = np.nan
         results.roots[e * room : e * room + min(len(t), room), member] = t[:room]
 
 
-def _accelerations(model: EquationsOfMotion, state: Any) -> np.ndarray:
+def _accelerations(model: Model, state: Any) -> np.ndarray:
     """At the end of a simulation; NaN where they cannot be computed."""
     given = {f"{kind}0": np.ravel(getattr(state, kind)) for kind in KINDS if model.graph.size(kind)}
     try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown, whole
 from dalembert.errors import OptionError
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.start import with_start
 
@@ -29,9 +29,9 @@ class Members:
     """`model` has what all members share; `theta` and `start` have an array of n numbers for what they do not."""
 
     n: int
-    model: EquationsOfMotion
+    model: Model
     theta: Mapping[int, np.ndarray]  # by place in θ
-    start: tuple[float | np.ndarray, ...]  # of p, v and r, one after the other
+    start: tuple[Any, ...]  # of p, v and r, one after the other
 
     @property
     def varied(self) -> tuple[int, ...]:
@@ -67,7 +67,7 @@ class Members:
 class Reading:
     """Arguments under way: faults are collected, and so is what is said about the number of members."""
 
-    def __init__(self, model: EquationsOfMotion, n: Any):
+    def __init__(self, model: Model, n: Any):
         self.model, self.faults = model, []
         self.n: int | None = None
         self._source = ""
@@ -111,7 +111,7 @@ class Reading:
 
 
 def read_members(
-    model: EquationsOfMotion, n: Any, start: Mapping[str, Any], parameters: Any, discrete: Any, inputs: Any
+    model: Model, n: Any, start: Mapping[str, Any], parameters: Any, discrete: Any, inputs: Any
 ) -> Members:
     """From arguments of `ensemble`; raises OptionError with all faults."""
     reading = Reading(model, n)
@@ -120,7 +120,7 @@ def read_members(
     values = _start(reading, start)
     if reading.n is None and not reading.faults:
         reading.faults.append("how many members are there? Give n=, or an array with a value for each")
-    if reading.faults:
+    if reading.n is None or reading.faults:
         said = reading.faults[0] if len(reading.faults) == 1 else "".join(f"\n  - {f}" for f in reading.faults)
         raise OptionError(f"ensemble of model '{model.name}': {said}")
     model = model.replace(shared or None, inputs)
@@ -177,7 +177,7 @@ def _discrete(reading: Reading, given: Any, theta: dict[int, np.ndarray]) -> dic
     return shared
 
 
-def _start(reading: Reading, given: Mapping[str, Any]) -> tuple[float | np.ndarray, ...]:
+def _start(reading: Reading, given: Mapping[str, Any]) -> tuple[Any, ...]:
     model = reading.model
     given = {name: value for name, value in given.items() if value is not None}
     own = dict(with_start(model, {}))

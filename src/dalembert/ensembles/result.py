@@ -10,7 +10,6 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.errors import DalembertError, OptionError
-from dalembert.model import EquationsOfMotion
 from dalembert.model.namespace import explain_unknown
 from dalembert.solvers.status import Status
 
@@ -148,7 +147,7 @@ class Ensemble:
         alone: Callable[[int], Solution],
     ):
         self._members, self._results, self._times, self._alone = members, results, times, alone
-        self._model: EquationsOfMotion = members.model
+        self._model = members.model
         self.device = device
         self.kernel_seconds: float | None = None
         self.errors: Mapping[int, str] = Errors(self)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dalembert.ensembles.result import Ensemble
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 
 
 def ensemble(
-    model: EquationsOfMotion,
+    model: Model,
     t_span: Sequence[float] | None = None,
     *,
     p0: Any = None,
@@ -85,7 +85,7 @@ def ensemble(
     >>> res.p.shape, res["y"].shape, bool((res.status == "finished").all())
     ((100, 2), (100,), True)
     """
-    given = {name: value for name, value in locals().items() if name not in ("model", "t_span")}
+    given: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("model", "t_span")}
     from dalembert.ensembles.carry import carry_out  # loads LLVM: not before it is needed
 
     return carry_out(model, t_span, **given)

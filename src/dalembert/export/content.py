@@ -153,7 +153,7 @@ def _results(model: Model, own: Model, reduction: Any, form: _Form, hybrid: bool
 
 def visible_discrete(model: Model) -> list[int]:
     """Places of discrete variables that have names of their own: no truth values of relations, no values before."""
-    hybrid = model.hybrid
+    hybrid: Any = model.hybrid  # there is one, or nothing would change
     internal = {relation.place for relation in hybrid.relations} | set(hybrid.previous.values())
     internal |= {sample.place for sample in hybrid.samples} | {hybrid.initial, hybrid.terminal}
     return [place for place in range(len(model.discrete_names)) if place not in internal]

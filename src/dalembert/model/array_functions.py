@@ -126,7 +126,7 @@ def _accumulate(ufunc: np.ufunc, a: np.ndarray, axis: int = 0) -> np.ndarray:
     return np.moveaxis(result, 0, axis)
 
 
-def apply_function(function: Callable, args: tuple, kwargs: dict) -> Any:
+def apply_function(function: Any, args: tuple, kwargs: dict) -> Any:
     """Do what `function(*args, **kwargs)` means; the other half of `__array_function__`."""
     name = f"{function.__module__.removeprefix('numpy').lstrip('.')}.{function.__name__}".lstrip(".")
     if function in _DENIED:

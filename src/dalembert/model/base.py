@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import casadi as ca
 import numpy as np
@@ -78,6 +78,21 @@ class Model(Shared):
     comments: Mapping[str, str] = MappingProxyType({})
     #: what is to be done with the `continuous_kinds` where inputs jump: a mode of `consistent_initial_values`
     restart_mode: str = "correct"
+    if TYPE_CHECKING:  # what only some kinds have: whoever reads it has asked for the kind before
+        contacts: tuple[Any, ...]
+        dry: tuple[Any, ...]
+        impact: str
+        edges: tuple[Any, ...]
+        collisions: Any
+        bilateral: Any
+        n_differential: Any
+        n_constraints: Any
+        equation_names: Any
+        structure: Any
+        _equation_names: Any
+        index: Any
+        hidden_constraints: Any
+        contact_values: Any
 
     @property
     def reserved(self) -> frozenset[str]:
@@ -334,7 +349,7 @@ class Model(Shared):
             raise ModelError(f"model '{self.name}': discrete variables", faults)
         return np.array(list(values.values()), float)
 
-    def replace(self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None) -> Model:
+    def replace(self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None) -> Self:
         """A variant with other parameter values or inputs. Shares the graph and all compiled code with this one."""
         faults: list[str] = []
         parameters, inputs = _mapping("parameters", parameters, faults), _mapping("inputs", inputs, faults)
@@ -365,7 +380,7 @@ class Model(Shared):
             raise ModelError(f"model '{self.name}' cannot be changed like this", faults)
         return variant
 
-    def with_discrete(self, values: np.ndarray) -> Model:
+    def with_discrete(self, values: np.ndarray) -> Self:
         """A variant with these values of the discrete variables, in their order."""
         if not self.graph.discrete or np.array_equal(values, self.graph.discrete_values):
             return self

@@ -27,7 +27,7 @@ from dalembert.model.functions import ModelFunction, describe
 from dalembert.model.namespace import explain_unknown
 
 if TYPE_CHECKING:
-    from dalembert.model.equations_of_motion import EquationsOfMotion
+    from dalembert.model.base import Model
 
 #: values of the discrete variable "<contact>_mode"; a contact that is closed and does not slide sticks
 OPEN, CLOSED, SLIDING = 0.0, 1.0, 2.0
@@ -146,7 +146,7 @@ class Traced:
 
 
 def trace_contacts(
-    model: EquationsOfMotion,
+    model: Model,
     unilateral: Any,
     names: Any,
     restitution: Any,
@@ -199,7 +199,7 @@ def trace_contacts(
 NOTHING = Traced((), ca.SX(0, 1), ())
 
 
-def trace_dry_friction(model: EquationsOfMotion, given: Any, traced: Traced, first: int, faults: list[str]) -> Traced:
+def trace_dry_friction(model: Model, given: Any, traced: Traced, first: int, faults: list[str]) -> Traced:
     """Elements of dry friction, behind the contacts; their rows begin at `first` in μ."""
     from dalembert.model.base import wrong_name
 
@@ -237,12 +237,13 @@ def _one(velocity: Any) -> Any:
         def of_one(s: Any) -> list[Any]:
             return [velocity(s)]
 
-        of_one.__wrapped__ = velocity
+        described: Any = of_one
+        described.__wrapped__ = velocity
         return of_one
     return [velocity]
 
 
-def _bound(model: EquationsOfMotion, name: str, given: Any, faults: list[str]) -> ca.SX:
+def _bound(model: Model, name: str, given: Any, faults: list[str]) -> ca.SX:
     if isinstance(given, str):
         if given not in model.graph.parameters or model.graph.parameters[given].ndim:
             faults.append(f"dry_friction '{name}': {given!r} is not the name of a parameter that is one number")
@@ -265,7 +266,7 @@ def _bound(model: EquationsOfMotion, name: str, given: Any, faults: list[str]) -
     return function.sx
 
 
-def with_edges(model: EquationsOfMotion, traced: Traced, given: Any, faults: list[str]) -> Traced:
+def with_edges(model: Model, traced: Traced, given: Any, faults: list[str]) -> Traced:
     """Gaps and sliding velocities in smooth pieces, and the edges between them; `given` are those of the user."""
     graph = model.graph
     finder = EdgeFinder(ca.vertcat(graph.symbol["p"], graph.symbol.get("s", ca.SX(0, 1)), graph.time))
@@ -309,7 +310,7 @@ def _names(given: Any, count: int, faults: list[str]) -> tuple[str, ...]:
 
 
 def _values(
-    model: EquationsOfMotion, what: str, given: Any, names: Sequence[str], faults: list[str]
+    model: Model, what: str, given: Any, names: Sequence[str], faults: list[str]
 ) -> dict[str, float | str]:
     """A number or the name of a parameter for each contact, from one for all, a sequence, or a mapping of names."""
     example = f"give a number, a list of one for each contact, or a mapping, e.g. {what}={{'{names[0]}': 0.5}}"
@@ -345,7 +346,7 @@ def _values(
 
 
 def _sliding(
-    model: EquationsOfMotion, given: Any, names: Sequence[str], faults: list[str], argument: str = "sliding"
+    model: Model, given: Any, names: Sequence[str], faults: list[str], argument: str = "sliding"
 ) -> list[ca.SX]:
     """The tangential velocities of each contact, as columns."""
     nothing = [ca.SX(0, 1) for _ in names]
@@ -363,7 +364,8 @@ def _sliding(
             entries.extend(group)
         return entries
 
-    flat.__wrapped__ = given  # messages name the user's function
+    described: Any = flat
+    described.__wrapped__ = given  # messages name the user's function
     function = model._trace("sliding", flat, faults)
     if function is None:
         return nothing
@@ -408,14 +410,14 @@ def direction(traced: Traced, contact: Contact, discrete: Mapping[str, ca.SX]) -
     return ca.sign(ca.dot(moved, slips)) * moved / ca.sqrt(ca.sumsqr(moved) + TINY)
 
 
-def normal_force(model: EquationsOfMotion, contact: Contact) -> ca.SX:
+def normal_force(model: Model, contact: Contact) -> ca.SX:
     """The multiplier of a contact, or the constant force that stands for it; of dry friction its bound."""
     if contact.dry:
         return model.graph.functions["bound"].sx[contact.number - len(model.contacts)]
     return model.graph.symbol["lam"][contact.normal] + _discrete(model)[contact.load]
 
 
-def friction_force(model: EquationsOfMotion, traced: Traced, contact: Contact, *, multipliers: bool = True) -> ca.SX:
+def friction_force(model: Model, traced: Traced, contact: Contact, *, multipliers: bool = True) -> ca.SX:
     """The friction of a contact that sticks or slides; without `multipliers` what of it is no force of a constraint."""
     discrete = _discrete(model)
     size = friction_of(model, contact) * normal_force(model, contact)
@@ -427,7 +429,7 @@ def friction_force(model: EquationsOfMotion, traced: Traced, contact: Contact, *
     return held + ca.vertcat(*(ca.if_else(slides, -size * part, 0) for part in parts))
 
 
-def contact_forces(model: EquationsOfMotion, traced: Traced) -> ca.SX:
+def contact_forces(model: Model, traced: Traced) -> ca.SX:
     """What is added to the forces: friction of contacts that slide, and constant forces of rows that are implied."""
     graph, discrete = model.graph, _discrete(model)
     total, normals = ca.SX.zeros(graph.size("v")), _normals(model, traced)
@@ -445,7 +447,7 @@ def contact_forces(model: EquationsOfMotion, traced: Traced) -> ca.SX:
     return total
 
 
-def _normals(model: EquationsOfMotion, traced: Traced) -> ca.SX:
+def _normals(model: Model, traced: Traced) -> ca.SX:
     """Gradients of the gaps by the velocities."""
     from dalembert.model.kinematics import jacobian, solve
 
@@ -457,12 +459,12 @@ def _normals(model: EquationsOfMotion, traced: Traced) -> ca.SX:
     return ca.mtimes(G, graph.value("kinematics"))
 
 
-def _discrete(model: EquationsOfMotion) -> dict[str, ca.SX]:
+def _discrete(model: Model) -> dict[str, ca.SX]:
     """Symbols of the discrete variables."""
     return dict(zip(model.graph.discrete, ca.vertsplit(model.graph.discrete_symbols), strict=True))
 
 
-def friction_of(model: EquationsOfMotion, contact: Contact) -> ca.SX:
+def friction_of(model: Model, contact: Contact) -> ca.SX:
     if isinstance(contact.friction, str):
         return model.graph.parameter_symbols[model.graph.theta_places()[contact.friction]]
     return ca.SX(contact.friction)
@@ -476,7 +478,7 @@ def with_rows(function: ModelFunction | None, role: str, rows: ca.SX) -> ModelFu
     return replace(function, shape=sx.shape, sx=sx)
 
 
-def contact_outputs(model: EquationsOfMotion, traced: Traced) -> dict[str, Any]:
+def contact_outputs(model: Model, traced: Traced) -> dict[str, Any]:
     """Outputs by name: gap, normal force, friction force, sliding velocity of each contact."""
     outputs: dict[str, Any] = {}
     for contact in traced.contacts:

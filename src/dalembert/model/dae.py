@@ -118,7 +118,7 @@ class DAE(Model):
         expansion = getattr(self.graph, "expansion", None)
         return values if expansion is None else expansion.factor[expansion.kept] * values[expansion.kept]
 
-    def replace(self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None) -> Model:
+    def replace(self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None) -> Self:
         if self.recipe is not None and isinstance(parameters, Mapping) and self.recipe.needs(parameters):
             return self.recipe.other(self, parameters).replace(None, inputs)
         variant = super().replace(parameters, inputs)

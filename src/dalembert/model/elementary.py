@@ -8,6 +8,8 @@ jumps.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -184,7 +186,9 @@ SEVERAL = {
 
 SPECIAL = {"erf": ca.erf, "erfinv": ca.erfinv}  # of scipy.special
 
-BY_UFUNC = {getattr(np, name): function for name, function in (UNARY | BINARY | SEVERAL).items()}
+BY_UFUNC: dict[Any, Callable[..., Any]] = {
+    getattr(np, name): function for name, function in (UNARY | BINARY | SEVERAL).items()
+}
 
 # Functions that ask nothing of their arguments, so that a column gives what its elements give.
 OF_COLUMNS = {

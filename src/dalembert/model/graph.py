@@ -77,6 +77,9 @@ class Graph(Shared):
     outputs: ClassVar[Outputs | None] = None
     #: whether variables may have any names, also those of vectors, of the time and of derivatives, and hide these
     free_names: ClassVar[bool] = False
+    #: of a graph from which unknowns were eliminated: the one before, and its vectors by those that are left
+    whole: ClassVar[Graph]
+    expressions: ClassVar[Mapping[str, Any]]
     #: of a graph that came from elsewhere: what it has in common with others of the same model, by hash
     digest: str | None = field(default=None, init=False, repr=False)
 
@@ -197,7 +200,7 @@ class Graph(Shared):
         twin = copy.copy(self)
         twin.functions, twin.externals = dict(self.functions), dict(self.externals)
         if outputs:
-            twin.outputs = outputs
+            twin.outputs = outputs  # ty: ignore[invalid-attribute-access]  # of this graph alone
         return twin
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.checks import NoNumber, real, reals, said, shown, users_arithmetic
 from dalembert.errors import FunctionFailed, ModelError, StepRefused, UntraceableError
@@ -48,7 +49,7 @@ class Input(Shared):
     breakpoints: Sequence[float] = ()
 
     @classmethod
-    def table(cls, t: Sequence[float], values: Sequence[float]) -> Input:
+    def table(cls, t: ArrayLike, values: ArrayLike) -> Input:
         """Interpolate measured data by a cubic spline; constant beyond the ends.
 
         >>> Input.table([0, 1, 2, 3], [0, 1, 4, 9]).function(1.5)
@@ -119,7 +120,7 @@ class TracedInput(Shared):
         ):
             raise ModelError(f"input '{name}': derivatives={shown(derivatives)} must be two functions of time")
         self.reason: str | None = None
-        self.sx: ca.Function | None = None  # t -> (u, u', u'')
+        self.sx: Any = None  # t -> (u, u', u'')
         function = self.given.function
         if not callable(function):
             try:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.kept import Kept
+from dalembert.model.base import Model
 from dalembert.model.dae import DAE
 from dalembert.model.functions import ModelFunction
 from dalembert.model.graph import Graph
@@ -35,6 +36,8 @@ class Expansion:
     factor: np.ndarray
     constant: ca.SX  # of the parameters; zero for all that are no constants
     theta: ca.SX
+    _constants: Any = field(init=False, repr=False)
+    _fixed: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_constants", ca.Function("constants", [self.theta], [ca.densify(self.constant)]))
@@ -109,7 +112,7 @@ class ReducedGraph(Graph):
         return branch.numbers(kinds, hidden, t, complete, theta, input_rates)
 
 
-def without(model: DAE, expansion: Expansion) -> DAE:
+def without(model: Model, expansion: Expansion) -> DAE:
     """The model of the kept unknowns and equations."""
     whole = model.graph
     graph = ReducedGraph.__new__(ReducedGraph)

@@ -20,12 +20,12 @@ from dalembert.model.graph import Graph
 from dalembert.model.namespace import Namespace
 
 if TYPE_CHECKING:
-    from dalembert.model.equations_of_motion import EquationsOfMotion
+    from dalembert.model.base import Model
 
-RESTRICTED: Slot[EquationsOfMotion] = Slot("models with some of the constraints", most=32)
+RESTRICTED: Slot[Model] = Slot("models with some of the constraints", most=32)
 
 
-def restricted(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotion:
+def restricted(model: Model, active: frozenset[str]) -> Model:
     """The model in which only the constraints `active` (names of multipliers) are in force.
 
     Contacts that are neither named there nor by their `implied` are open: nothing is left of them in the forces.
@@ -81,7 +81,7 @@ def with_released(graph: Graph, own: Graph) -> Graph:
     return twin
 
 
-def _build(model: EquationsOfMotion, active: frozenset[str]) -> EquationsOfMotion:
+def _build(model: Model, active: frozenset[str]) -> Model:
     whole = model.graph
     graph = RestrictedGraph.__new__(RestrictedGraph)
     graph.__dict__.update(whole.__dict__)

@@ -102,7 +102,7 @@ def graph_of(s: Symbols) -> Graph:
     graph = Graph({"x": tuple(s.x_names)}, parameters, tuple(s.inputs), discrete)
     graph.t, graph.symbol, graph.dx, graph.u = s.t, {"x": s.x}, s.dx, s.u
     graph.parameter_symbols, graph.discrete_symbols = s.parameters, s.discrete
-    graph.free_names = True
+    graph.free_names = True  # ty: ignore[invalid-attribute-access]  # of this graph alone
     graph._put_together()
     return graph
 
@@ -131,7 +131,9 @@ def _must_fit(dae: SymbolicDAE, residual: ca.SX) -> None:
     known = (*s.x_names, *s.parameter_values, *s.discrete_values, *s.inputs, *dae.outputs)
     if len(set(known)) < len(known):
         seen: set[str] = set()
-        twice = [name for name in known if name in seen or seen.add(name)]
+        twice = []
+        for name in known:
+            (twice.append if name in seen else seen.add)(name)
         faults += [f"the name '{name}' is given twice" for name in twice[:MOST]]
     if rows < n:
         faults.append(f"{rows} equations for {n} unknowns: {n - rows} more are needed")

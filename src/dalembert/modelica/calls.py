@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica import builtins, operators, tree
@@ -10,7 +11,7 @@ from dalembert.modelica.components import Instance
 from dalembert.modelica.functions import Function
 from dalembert.modelica.library import EXTERNAL
 from dalembert.modelica.overloading import has_record
-from dalembert.modelica.scopes import Entry, Klass, Scope
+from dalembert.modelica.scopes import Entry, Klass, Scope, World
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import (
     AT,
@@ -35,6 +36,18 @@ _MAPPED = ("der", "pre", "edge", "change", "noEvent")
 
 class Calls:
     """The part of the evaluator that is about calls."""
+
+    # of the other parts
+    world: World
+    fail: Callable[..., NoReturn]
+    value: Callable[[tree.Expression, Scope], Any]
+    known_value: Callable[[tree.Expression, Scope, str], Any]
+    component_value: Callable[[Any, tree.Ref, int, Scope], Any]
+    comprehension: Callable[..., Arr]
+    turns: Callable[..., Iterator[Scope]]
+    added: Callable[..., Any]
+    constructed: Callable[..., Any]
+    operators_of: Callable[[Klass, str], list[Function]]
 
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}  # those that are left in equations

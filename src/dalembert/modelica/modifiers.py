@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dalembert.modelica import tree
 
 if TYPE_CHECKING:
-    from dalembert.modelica.instances import Part
+    from dalembert.modelica.scopes import Part
     from dalembert.modelica.source import Source
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica import tree
 from dalembert.modelica.functions import Function
 from dalembert.modelica.library import split_name
-from dalembert.modelica.scopes import Entry, Klass, Scope
+from dalembert.modelica.scopes import Entry, Klass, Scope, World
 from dalembert.modelica.values import Arr, RecordValue, shape_of
 
 
@@ -21,6 +22,11 @@ def has_record(value: Any) -> bool:
 
 class Overloading:
     """The part of the evaluator that is about operator records."""
+
+    # of the other parts
+    world: World
+    fail: Callable[..., NoReturn]
+    function: Callable[[Klass], Function]
 
     def class_named(self, name: str) -> Klass | None:
         """The class of a full name."""

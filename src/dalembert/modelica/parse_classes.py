@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sys import intern
+from typing import Any
 
 from dalembert.modelica.parse_behaviour import BehaviourParser
 from dalembert.modelica.parse_expressions import DEEPEST
@@ -257,7 +258,8 @@ class ClassParser(BehaviourParser):
                 self.fail("only what is replaceable can be constrained", suggestion="Write `replaceable` before it")
             constraint = self.constraint()
             for i in range(first, len(elements)):
-                elements[i] = elements[i]._replace(constraint=constraint)
+                declared: Any = elements[i]  # a class or a component
+                elements[i] = declared._replace(constraint=constraint)
 
     def constraint(self) -> Constraint:
         at = self.i

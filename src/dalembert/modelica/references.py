@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from dalembert.errors import ModelicaError
 from dalembert.modelica import tree
 from dalembert.modelica.components import Absent, Instance, InstanceArray, Variable
-from dalembert.modelica.scopes import Entry, Klass, Scope
+from dalembert.modelica.scopes import Entry, Klass, Scope, World
 from dalembert.modelica.source import nearest
 from dalembert.modelica.values import AT, NUMBER, Arr, EnumType, EnumValue, FunctionValue, RecordValue, is_known, stack
 
 
 class References:
     """The part of the evaluator that is about names."""
+
+    # of the other parts
+    world: World
+    fail: Callable[..., NoReturn]
+    value: Callable[[tree.Expression, Scope], Any]
+    variable: Callable[[Variable, Scope, Any], Any]
+    either: Callable[..., Any]
 
     def __init__(self) -> None:
         self.ends: list[int] = []  # what `end` means, innermost last

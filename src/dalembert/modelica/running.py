@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import ModelicaError
@@ -32,6 +33,11 @@ class Running:
     inputs: dict[str, Entry]
     outputs: dict[str, Entry]
     others: dict[str, Entry]
+    # of the function itself
+    name: str
+    sections: list[Any]
+    default: Callable[[Entry], Any]
+    dims: Callable[..., Any]
 
     def __init__(self) -> None:
         self.budget = 0  # statements that are left

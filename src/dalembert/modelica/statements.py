@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dalembert.modelica import tree
@@ -18,6 +19,11 @@ class Statements:
 
     flat: FlatModel
     evaluator: Evaluator
+    # of the other parts
+    origin: Callable[[Any, Scope, Instance], Origin]
+    equality: Callable[..., list[Any]]
+    results: Callable[..., list[Any]]
+    scalars: Callable[..., list[tuple[tree.Expression, tree.Expression]]]
 
     # -- when ----------------------------------------------------------------------------------------------------
 
@@ -142,7 +148,7 @@ class Statements:
     def somewhere(self, node: tree.Assignment, value: tree.Expression, scope: Scope) -> list[tree.Statement]:
         """An assignment to an element whose number is only known in the simulation: every element keeps its value or
         gets the new one."""
-        ref = node.target
+        ref: Any = node.target  # a name, and no tuple of them
         subs = ref.subs[-1] if ref.subs is not None else None
         if subs is None or len(subs) != 1 or any(one is not None for one in ref.subs[:-1]):
             self.evaluator.fail("a single subscript may be unknown before the simulation", node, scope)

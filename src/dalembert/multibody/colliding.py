@@ -42,6 +42,9 @@ class Colliders:
 class Colliding:
     """The part of `Multibody` that is about collisions."""
 
+    planar: bool
+    bodies: list[Body]
+    ground: Body
     colliders: Colliders | None = None
 
     def collide(

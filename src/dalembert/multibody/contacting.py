@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -64,6 +64,11 @@ class Contacting:
     ground: Body
     colliders: Any
     _names: dict[str, str]
+    # of the other parts
+    _new: Callable[[str, Any], str]
+    _mine: Callable[[str, str, Any], None]
+    _my_joint: Callable[..., Joint]
+    _my_parameters: Callable[..., None]
 
     def contact(
         self, name: str, first: Any, second: Any, restitution: Any = 0.0, friction: Any = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import casadi as ca
 import numpy as np
@@ -274,7 +274,7 @@ class _Balance:
         )  # fmt: skip
         return Equilibrium(p, r, holding, found.residual, configuration, self.held)
 
-    def _complain(self, best: Any, stable: bool) -> None:
+    def _complain(self, best: Any, stable: bool) -> NoReturn:
         mech = self.mech
         F = best.F
         f = len(self.free)

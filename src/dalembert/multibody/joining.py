@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class Joining:
     inputs: dict[str, Any]
     parameters: dict[str, Parameter]
     _names: dict[str, str]
+    _new: Callable[[str, Any], str]  # of the other parts
 
     def revolute(self, name: str, first: Body | Frame, second: Body | Frame, **options: Any) -> Joint:
         """A hinge: the second body turns about an axis of the first.

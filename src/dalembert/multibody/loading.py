@@ -20,6 +20,11 @@ class Loading:
     planar: bool
     elements: list[elements.Element]
     _names: dict[str, str]
+    # of the other parts
+    _new: Callable[[str, Any], str]
+    _mine: Callable[[str, str, Any], None]
+    _my_joint: Callable[..., Joint]
+    _my_parameters: Callable[..., None]
 
     def coupling(self, name: str, joint: Joint | str, other: Joint | str, ratio: Any = 1.0, offset: Any = 0.0):
         """Let the coordinate of a joint be `ratio` times that of another one, plus `offset`."""

@@ -12,7 +12,8 @@ described by bodies and joints, `catalogue_contact()` those with contacts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from .andrews import andrews
 from .ball_in_ellipse import ball_in_ellipse
@@ -232,9 +233,13 @@ _CONTACT: tuple[Callable[..., ImpactProblem], ...] = (
 )
 
 
+def _by_name(functions: Iterable[Any]) -> dict[str, Any]:
+    return {function.__name__: function for function in functions}
+
+
 def catalogue() -> dict[str, Callable[..., Problem]]:
     """All problems whose constraints are independent: name to the function that makes the problem."""
-    return {function.__name__: function for function in _PROBLEMS}
+    return _by_name(_PROBLEMS)
 
 
 def catalogue_large() -> dict[str, Callable[..., Problem]]:
@@ -242,22 +247,22 @@ def catalogue_large() -> dict[str, Callable[..., Problem]]:
 
     Their functions take the number of bodies; so does `pendulum_chain`, which is small by default.
     """
-    return {function.__name__: function for function in _LARGE}
+    return _by_name(_LARGE)
 
 
 def catalogue_quasi_linear() -> dict[str, Callable[..., Problem]]:
     """Problems whose model is a `QuasiLinearDAE`: values in x, neither positions nor formulations."""
-    return {function.__name__: function for function in _QUASI_LINEAR}
+    return _by_name(_QUASI_LINEAR)
 
 
 def catalogue_multibody() -> dict[str, Callable[..., BodiesProblem]]:
     """Problems described by bodies and joints; their functions take `coordinates`, "joint", "absolute" or "mixed"."""
-    return {function.__name__: function for function in _BODIES}
+    return _by_name(_BODIES)
 
 
 def catalogue_contact() -> dict[str, Callable[..., ImpactProblem]]:
     """Problems with contacts: impacts, friction, and what is closed and open changes."""
-    return {function.__name__: function for function in _CONTACT}
+    return _by_name(_CONTACT)
 
 
 def catalogue_singular() -> dict[str, Callable[..., Problem]]:
@@ -266,4 +271,4 @@ def catalogue_singular() -> dict[str, Callable[..., Problem]]:
     Methods that factorize the saddle-point matrix fail on them or lose accuracy, so they are not part of `catalogue`.
     Multipliers need not be unique, and references may have none.
     """
-    return {function.__name__: function for function in _SINGULAR}
+    return _by_name(_SINGULAR)

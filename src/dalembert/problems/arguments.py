@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def checked(make: Callable) -> Callable:
+def checked(make: Any) -> Any:
     """A function that makes a problem, with arguments converted to what their annotations say.
 
     The problem itself then only asks what its numbers mean, which may be anything but NaN or infinite.

@@ -18,6 +18,9 @@ _START = tuple(f"{kind}0" for kind in VISIBLE if VOCABULARY[kind].role is not Ro
 class _Frozen:
     """Arrays of a problem cannot be written, in copies and in other processes neither."""
 
+    def __post_init__(self) -> None:
+        raise NotImplementedError
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
@@ -33,14 +36,14 @@ class Reference(_Frozen):
     t: float
     source: str  # "published: ...", "computed by us: method, tolerance" or "exact"
     accuracy: float  # these values are good to accuracy * (1 + |value|) in p and v, or x
-    p: np.ndarray | None = None
-    v: np.ndarray | None = None
-    lam: np.ndarray | None = None
-    r: np.ndarray | None = None
-    w: np.ndarray | None = None
-    s: np.ndarray | None = None
-    mu: np.ndarray | None = None
-    x: np.ndarray | None = None  # of a QuasiLinearDAE, all there is; NaN: not known
+    p: Any = None  # this and the others: what can be an array, and is one afterwards
+    v: Any = None
+    lam: Any = None
+    r: Any = None
+    w: Any = None
+    s: Any = None
+    mu: Any = None
+    x: Any = None  # of a QuasiLinearDAE, all there is; NaN: not known
 
     def __post_init__(self) -> None:
         for name in VISIBLE:
@@ -67,12 +70,12 @@ class Problem(_Frozen):
     title: str
     model: EquationsOfMotion | QuasiLinearDAE
     t_end: float
-    p0: np.ndarray | None = None
-    v0: np.ndarray | None = None
-    r0: np.ndarray | None = None
-    w0: np.ndarray | None = None
-    s0: np.ndarray | None = None
-    x0: np.ndarray | None = None
+    p0: Any = None  # this and the others: what can be an array, and is one afterwards
+    v0: Any = None
+    r0: Any = None
+    w0: Any = None
+    s0: Any = None
+    x0: Any = None
     reference: Reference | None = None  # the best one, at t_end
     references: tuple[Reference, ...] = ()  # all of them: published and ours, at t_end and at other times
 
@@ -84,7 +87,7 @@ class Problem(_Frozen):
         if self.reference is not None and all(known is not self.reference for known in self.references):
             object.__setattr__(self, "references", (self.reference, *self.references))
 
-    def start(self) -> dict[str, np.ndarray]:
+    def start(self) -> dict[str, Any]:
         """Start values as the keyword arguments ``p0, v0, …`` or ``x0`` of `dalembert.simulate`."""
         values = {name: getattr(self, name) for name in _START}
         return {name: value.copy() for name, value in values.items() if value is not None}

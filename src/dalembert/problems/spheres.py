@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def spheres_in_box(
         friction=friction, restitution=restitution, inside=((0.0, 0.0, 0.0), (wide * pitch, wide * pitch, 1.0))
     )
     model = system.equations("absolute")
-    start = dict(p0=np.zeros(7 * N), v0=np.zeros(6 * N))
+    start: dict[str, Any] = dict(p0=np.zeros(7 * N), v0=np.zeros(6 * N))
     start["p0"].reshape(N, 7)[:, :4] = np.column_stack([places, np.ones(N)])
     return Problem(
         name="spheres_in_box",

@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.checks import said, shown
 from dalembert.errors import InconsistentInitialValues, ModelError
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.chain import total_jacobian
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.event import Event, trace_events
@@ -35,7 +35,7 @@ MOST_CONDITIONS = 10_000
 
 
 def solve_conditions(
-    model: EquationsOfMotion, t: float, start: dict[str, np.ndarray], conditions: Any, rtol: float, atol: float
+    model: Model, t: float, start: dict[str, np.ndarray], conditions: Any, rtol: float, atol: float
 ) -> dict[str, np.ndarray]:
     """Values of all vectors that satisfy every constraint and the conditions.
 
@@ -75,7 +75,7 @@ def solve_conditions(
 class _Problem:
     """All constraints and the conditions as a function of z = (p, v, r, w, s, λ, μ, a)."""
 
-    def __init__(self, model: EquationsOfMotion, t: float, conditions: Any):
+    def __init__(self, model: Model, t: float, conditions: Any):
         graph, levels = model.graph, derive(model)
         self.model, self.t, self.theta = model, t, model.theta(t)
         motion = graph.value("force") - levels.constraint_force - ca.mtimes(graph.value("mass"), graph.a)
@@ -161,7 +161,7 @@ class _Problem:
         return ", ".join(f"'{self._variables[k]}'" for k in sorted(shown))
 
 
-def _traced(model: EquationsOfMotion, conditions: Any) -> tuple[ca.SX, EquationsOfMotion]:
+def _traced(model: Model, conditions: Any) -> tuple[ca.SX, Model]:
     """The conditions as a column, and the model with a graph that knows them."""
     if not callable(conditions):
         raise ModelError(f"initial_conditions must be a function of the namespace s, not {shown(conditions)}")
@@ -176,7 +176,7 @@ def _traced(model: EquationsOfMotion, conditions: Any) -> tuple[ca.SX, Equations
     return traced.values, variant
 
 
-def _count(model: EquationsOfMotion, conditions: Any) -> int:
+def _count(model: Model, conditions: Any) -> int:
     graph = model.graph.branch(model.outputs)
     kinds = graph.event_kinds
     for namespace in (graph.symbols(kinds, {}), *graph.sample_points(kinds, {})):

@@ -30,7 +30,7 @@ import numpy as np
 from dalembert.checks import NoNumber, real, shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.kept import Slot
-from dalembert.model import EquationsOfMotion, ImplicitDAE, Model, QuasiLinearDAE
+from dalembert.model import Model
 from dalembert.model.chain import total_jacobian
 from dalembert.model.graph import Graph
 from dalembert.model.vocabulary import equation_names, numbered
@@ -93,7 +93,7 @@ def _coefficient(name: str, value: Any) -> float:
     return number
 
 
-def _equations_of_motion(model: EquationsOfMotion, formulation: str, alpha: float, beta: float) -> System:
+def _equations_of_motion(model: Model, formulation: str, alpha: float, beta: float) -> System:
     graph = model.graph
     hidden = hidden_constraints(model)
     stabilized = formulation == "ggl"
@@ -225,7 +225,7 @@ def _connected(pattern: ca.Sparsity) -> np.ndarray:
     return group
 
 
-def _quasi_linear(model: QuasiLinearDAE) -> System:
+def _quasi_linear(model: Model) -> System:
     graph = model.graph
     n = graph.size("x")
     x, x_dot = graph.symbol["x"], ca.SX.sym("x_dot", n)
@@ -261,7 +261,7 @@ def _quasi_linear(model: QuasiLinearDAE) -> System:
     )
 
 
-def _implicit(model: ImplicitDAE) -> System:
+def _implicit(model: Model) -> System:
     graph = model.graph
     n, x, x_dot, residual = graph.size("x"), graph.symbol["x"], graph.dx, graph.value("residual")
     if graph.functions["residual"].traced:

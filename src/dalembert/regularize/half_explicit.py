@@ -21,7 +21,7 @@ import casadi as ca
 
 from dalembert.errors import ModelError
 from dalembert.kept import Kept, Slot, computed
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.model.functions import call_with_numbers
 from dalembert.model.graph import Graph
 from dalembert.model.kinematics import jacobian
@@ -42,7 +42,7 @@ DESCRIPTOR: Slot[DescriptorForm] = Slot("descriptor form", most=2)
 class DescriptorForm(Form):
     """Expressions in the symbols of the model; x = (p, v, r, λ, μ). Rows of C are those of λ, then of μ."""
 
-    model: EquationsOfMotion
+    model: Model
     slices: dict[str, slice]
     variables: tuple[str, ...]
     constraint_names: tuple[str, ...]  # rows of C
@@ -106,7 +106,7 @@ def descriptor_form(model: Model, method: str = "this method", *, inequalities: 
     return model.kept.get(DESCRIPTOR, inequalities, lambda: _build(model, inequalities))
 
 
-def _build(model: EquationsOfMotion, inequalities: bool) -> DescriptorForm:
+def _build(model: Model, inequalities: bool) -> DescriptorForm:
     graph = model.graph
     # the user's own hidden constraints need not be linear in v' as they stand; the derived ones are
     hidden = derive(model)

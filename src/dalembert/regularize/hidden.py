@@ -26,7 +26,7 @@ import numpy as np
 from dalembert.checks import NoNumber, real, reals, shown
 from dalembert.errors import ModelError, OptionError
 from dalembert.kept import Slot
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import first, flow, jacobian, second, second_flow, solve
 from dalembert.regularize.newton import solve_or_least_squares
@@ -39,7 +39,7 @@ DERIVED: Slot[HiddenConstraints] = Slot("derived hidden constraints", most=1)
 class HiddenConstraints:
     """Expressions in the symbols of the model; the methods give numbers."""
 
-    model: EquationsOfMotion
+    model: Model
     G: ca.SX  # dg/dp with s eliminated
     GZ: ca.SX
     HZ: ca.SX
@@ -103,7 +103,7 @@ class HiddenConstraints:
         return function(t, values, self.model.theta(t))
 
 
-def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
+def hidden_constraints(model: Model) -> HiddenConstraints:
     """Derive all hidden constraints of a model; its own ones, if given, are checked and then used.
 
     Examples
@@ -118,12 +118,12 @@ def hidden_constraints(model: EquationsOfMotion) -> HiddenConstraints:
     return model.kept.get(HIDDEN, None, lambda: _with_own(model, derive(model)))
 
 
-def derive(model: EquationsOfMotion) -> HiddenConstraints:
+def derive(model: Model) -> HiddenConstraints:
     """The hidden constraints as the derivatives say, whatever the user gave; derived once."""
     return model.kept.get(DERIVED, None, lambda: _derive(model))
 
 
-def _derive(model: EquationsOfMotion) -> HiddenConstraints:
+def _derive(model: Model) -> HiddenConstraints:
     graph = model.graph
     Z = graph.value("kinematics")
     rates = flow(graph)
@@ -156,7 +156,7 @@ def _derive(model: EquationsOfMotion) -> HiddenConstraints:
     return HiddenConstraints(model, G, GZ, HZ, c, g, g_I, g_II, h, h_I, rates["p"], force)
 
 
-def _with_own(model: EquationsOfMotion, derived: HiddenConstraints) -> HiddenConstraints:
+def _with_own(model: Model, derived: HiddenConstraints) -> HiddenConstraints:
     """Check the user's own hidden constraints against the derived ones at sample points, then prefer them."""
     graph = model.graph
     own: dict[str, ca.SX] = {}
@@ -175,7 +175,7 @@ def _with_own(model: EquationsOfMotion, derived: HiddenConstraints) -> HiddenCon
 
 
 def _compare(
-    model: EquationsOfMotion, derived: HiddenConstraints, role: str, own: ca.SX, expected: ca.SX, faults: list[str]
+    model: Model, derived: HiddenConstraints, role: str, own: ca.SX, expected: ca.SX, faults: list[str]
 ) -> None:
     graph = model.graph
     M, rest = graph.value("mass"), graph.value("force") - derived.constraint_force

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import SimulationError
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.vocabulary import equation_names
 from dalembert.regularize.contradiction import ill_posed
 from dalembert.regularize.judgement import NOTEWORTHY
@@ -34,7 +34,7 @@ ITERATIONS = 20
 Vectors = Mapping[str, np.ndarray]
 
 
-def across_kink(model: EquationsOfMotion, before: float, after: float, vectors: Vectors) -> dict[str, np.ndarray]:
+def across_kink(model: Model, before: float, after: float, vectors: Vectors) -> dict[str, np.ndarray]:
     """Positions and velocities right after a breakpoint, where constraints depend on inputs that have a kink there.
 
     `vectors` are those right before. What constraints are violated by already, to the accuracy of a method, stays.
@@ -61,7 +61,7 @@ def across_kink(model: EquationsOfMotion, before: float, after: float, vectors: 
     return values
 
 
-def after_impact(model: EquationsOfMotion, t: float, vectors: Vectors) -> np.ndarray:
+def after_impact(model: Model, t: float, vectors: Vectors) -> np.ndarray:
     """Velocities that satisfy all constraints of a model, by an impulse on the given ones."""
     values, theta = _complete(model, vectors), model.theta(t)
     if not model.graph.size("lam") + model.graph.size("mu"):
@@ -73,7 +73,7 @@ def after_impact(model: EquationsOfMotion, t: float, vectors: Vectors) -> np.nda
     return _velocities(model, t, values, theta, np.zeros(len(residual)))
 
 
-def _complete(model: EquationsOfMotion, vectors: Vectors) -> dict[str, np.ndarray]:
+def _complete(model: Model, vectors: Vectors) -> dict[str, np.ndarray]:
     """Copies of the vectors, with zeros for those that are not asked for: multipliers may be of other constraints."""
     values = {kind: np.zeros(model.graph.size(kind)) for kind in model.state_kinds}
     return values | {kind: vectors[kind].copy() for kind in model.settable_kinds if kind in vectors}
@@ -84,7 +84,7 @@ def _noticeable(change: np.ndarray, terms: np.ndarray) -> np.ndarray:
 
 
 def _move(
-    model: EquationsOfMotion,
+    model: Model,
     t: float,
     values: dict[str, np.ndarray],
     theta: np.ndarray,
@@ -113,7 +113,7 @@ def _move(
 
 
 def _velocities(
-    model: EquationsOfMotion, t: float, values: Vectors, theta: np.ndarray, drift: np.ndarray
+    model: Model, t: float, values: Vectors, theta: np.ndarray, drift: np.ndarray
 ) -> np.ndarray:
     """v⁺ such that the residuals of the constraints on velocity level are `drift`."""
     problems, v = start_problems(model), values["v"]

@@ -22,7 +22,7 @@ from dalembert.errors import (
     OptionError,
     StepRefused,
 )
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.model.start import with_start
 from dalembert.regularize.initial_accelerations import solve_for_accelerations
@@ -266,7 +266,7 @@ class StartOfMotion:
     """Start values of equations of motion under way: `values` is the current point."""
 
     def __init__(
-        self, model: EquationsOfMotion, t: float, start: dict, known: dict, mode: str, rtol: float, atol: float
+        self, model: Model, t: float, start: dict, known: dict, mode: str, rtol: float, atol: float
     ):
         self.model, self.t, self.start, self.known, self.mode = model, t, start, known, mode
         self.rtol, self.atol = rtol, atol

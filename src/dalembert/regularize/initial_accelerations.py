@@ -29,7 +29,7 @@ from dalembert.regularize.rounding import rounding_seen
 from dalembert.regularize.start_problems import start_problems
 
 if TYPE_CHECKING:
-    from dalembert.model import EquationsOfMotion
+    from dalembert.model import Model
     from dalembert.model.functions import ModelFunction
     from dalembert.model.graph import Graph
     from dalembert.regularize.initial import StartOfMotion
@@ -77,7 +77,7 @@ def solve_for_accelerations(start: StartOfMotion) -> bool:
     raise problem.explained(first)
 
 
-def dependent_constraints(model: EquationsOfMotion, t: float, values: dict[str, np.ndarray]) -> str:
+def dependent_constraints(model: Model, t: float, values: dict[str, np.ndarray]) -> str:
     """Says which constraints depend on each other at a point, those that do most; "" if none do, or if there are too
     many to look at."""
     _, J = start_problems(model).velocity(t, values, model.theta(t))

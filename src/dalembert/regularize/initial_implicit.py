@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, InconsistentInitialValues
 from dalembert.kept import Slot
+from dalembert.model import Model
 from dalembert.model.implicit import ImplicitDAE
 from dalembert.model.opaque import OpaqueEvaluator
 from dalembert.regularize.directions import Directions
@@ -35,7 +36,7 @@ SMALL = 1e-11
 
 
 def implicit_start(
-    model: ImplicitDAE,
+    model: Model,
     t: float,
     x0: np.ndarray,
     dx0: np.ndarray,
@@ -161,7 +162,7 @@ def evaluated(function: Callable, t: float, x: np.ndarray, dx: np.ndarray, theta
 
 
 def implicit_numbers(
-    model: ImplicitDAE, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray
+    model: Model, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray
 ) -> list[np.ndarray]:
     """F, F_x, F_x', F_t and the pattern of F_x' at a point; raises InconsistentInitialValues if one is not finite."""
     return evaluated(_function(model), t, x, dx, theta)

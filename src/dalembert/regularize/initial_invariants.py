@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.errors import InconsistentInitialValues
 from dalembert.kept import Slot
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.chain import rows_with, total_jacobian
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.numeric import jacobian as numeric_jacobian
@@ -37,7 +37,7 @@ INVARIANTS: Slot[Invariants] = Slot("invariants at the start", most=1)
 class Invariants:
     """Values and derivatives by z = (s, p, v), of the invariants alone and with all constraints before them."""
 
-    def __init__(self, model: EquationsOfMotion):
+    def __init__(self, model: Model):
         graph = model.graph
         self._model = model
         e, z = graph.value("invariant"), ca.vertcat(*(graph.symbol[kind] for kind in KINDS))
@@ -84,14 +84,14 @@ class Invariants:
         return self._all
 
 
-def _of(model: EquationsOfMotion) -> Invariants | None:
+def _of(model: Model) -> Invariants | None:
     if "invariant" not in model.graph.functions:
         return None
     return model.kept.get(INVARIANTS, None, lambda: Invariants(model))
 
 
 def invariants_hold(
-    model: EquationsOfMotion, t: float, values: Mapping[str, np.ndarray], rtol: float, atol: float
+    model: Model, t: float, values: Mapping[str, np.ndarray], rtol: float, atol: float
 ) -> bool:
     """Whether all are zero as far as the tolerances of positions and velocities let them be."""
     invariants = _of(model)

@@ -7,7 +7,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, InconsistentInitialValues
 from dalembert.kept import Slot
-from dalembert.model import QuasiLinearDAE
+from dalembert.model import Model
 from dalembert.model.evaluate import PointFunction
 from dalembert.model.kinematics import first, jacobian
 from dalembert.regularize.directions import Directions
@@ -25,7 +25,7 @@ FUNCTION: Slot[tuple[PointFunction, NullSpace]] = Slot("start values of a quasi-
 
 
 def quasi_linear_start(
-    model: QuasiLinearDAE, t: float, x0: np.ndarray, mode: str, rtol: float, atol: float
+    model: Model, t: float, x0: np.ndarray, mode: str, rtol: float, atol: float
 ) -> tuple[np.ndarray, np.ndarray, int | None]:
     """x, x' and the index if it is known: x satisfies the algebraic equations and h; x' follows from E x' = k and their
     derivatives.
@@ -62,14 +62,14 @@ def quasi_linear_start(
     return x.copy(), x_dot, index
 
 
-def leading_varies(model: QuasiLinearDAE) -> bool:
+def leading_varies(model: Model) -> bool:
     """Whether E depends on x, or may do so."""
     leading = model.graph.functions["leading"]
     return not leading.traced or ca.depends_on(leading.sx, model.graph.symbol["x"])
 
 
 def _rates(
-    model: QuasiLinearDAE,
+    model: Model,
     function: PointFunction,
     t: float,
     x: np.ndarray,
@@ -96,7 +96,7 @@ def _rates(
 
 
 def _with_hidden(
-    model: QuasiLinearDAE, t: float, x: np.ndarray, x_dot: np.ndarray, theta: np.ndarray
+    model: Model, t: float, x: np.ndarray, x_dot: np.ndarray, theta: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """x and x' that also satisfy derivatives of the algebraic equations: with index 2 these determine a part of x.
 
@@ -119,7 +119,7 @@ def _with_hidden(
     return found[:2] if found[2] is None else (x, x_dot)
 
 
-def as_implicit(model: QuasiLinearDAE, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
+def as_implicit(model: Model, t: float, x: np.ndarray, dx: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
     """F = (k − E x', h), F_x, F_x', F_t and the pattern of F_x' of a model whose functions are traced."""
     graph = model.graph
 
@@ -132,7 +132,7 @@ def as_implicit(model: QuasiLinearDAE, t: float, x: np.ndarray, dx: np.ndarray, 
 
 
 def _with_varying_leading(
-    model: QuasiLinearDAE, t: float, x0: np.ndarray, theta: np.ndarray, function: PointFunction
+    model: Model, t: float, x0: np.ndarray, theta: np.ndarray, function: PointFunction
 ) -> np.ndarray | None:
     """x where E depends on it: which combinations of equations are algebraic changes with x, and so do their values."""
     E, k, *_ = function(t, {"x": x0}, theta)
@@ -149,7 +149,7 @@ def _with_varying_leading(
     return x if worst is None else None
 
 
-def traced(model: QuasiLinearDAE) -> bool:
+def traced(model: Model) -> bool:
     return all(function.traced for function in model.graph.functions.values())
 
 
@@ -173,17 +173,17 @@ class NullSpace:
         return last[1]
 
 
-def quasi_linear_numbers(model: QuasiLinearDAE, t: float, x: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
+def quasi_linear_numbers(model: Model, t: float, x: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
     """E, k, k_x, h, h_x, k_t, h_t at a point."""
     return _function(model)[0](t, {"x": x}, theta)
 
 
-def _function(model: QuasiLinearDAE) -> tuple[PointFunction, NullSpace]:
+def _function(model: Model) -> tuple[PointFunction, NullSpace]:
     """E, k, k_x, h, h_x, and the partial derivatives of k and h by time."""
     return model.kept.get(FUNCTION, None, lambda: (PointFunction(model, _outputs(model)), NullSpace()))
 
 
-def _outputs(model: QuasiLinearDAE) -> list[ca.SX]:
+def _outputs(model: Model) -> list[ca.SX]:
     graph = model.graph
     outputs = [graph.value("leading"), graph.value("rhs"), jacobian(graph, "rhs", "x")]
     if model.n_constraints:

@@ -32,7 +32,7 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.kept import Slot, computed
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.chain import rows_with, total_jacobian
 from dalembert.model.vocabulary import equation_names, numbered
 from dalembert.regularize.formulations import gives_missing_force, motion
@@ -110,7 +110,7 @@ SEMI_DEFINITE: Slot[bool] = Slot("whether the mass is semi-definite", most=4)
 
 
 def projected(
-    model: EquationsOfMotion,
+    model: Model,
     form: str = "strangeness-free",
     *,
     invariants: str = "project",
@@ -139,7 +139,7 @@ def projected(
     return model.kept.get(PROJECTED, key, lambda: _build(model, form, invariants, unknown))
 
 
-def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> bool:
+def _accelerations_are_unknown(model: Model, accelerations: str) -> bool:
     graph = model.graph
     if accelerations != "auto" or not (graph.size("lam") + graph.size("mu")):
         return accelerations == "unknown"
@@ -149,7 +149,7 @@ def _accelerations_are_unknown(model: EquationsOfMotion, accelerations: str) -> 
     return model.kept.get(SEMI_DEFINITE, values, lambda: _mass_is_semidefinite(model))
 
 
-def _mass_is_semidefinite(model: EquationsOfMotion) -> bool:
+def _mass_is_semidefinite(model: Model) -> bool:
     """Whether M is singular for structural reasons, or wherever it is looked at: if it changes, at generic points."""
     graph = model.graph
     M = ca.sparsify(graph.value("mass"))
@@ -197,7 +197,7 @@ def mass_is_singular(M: ca.DM, threshold: float = 1e-12) -> bool:
     return False
 
 
-def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) -> ProjectedSystem:
+def _build(model: Model, form: str, invariants: str, unknown: bool) -> ProjectedSystem:
     graph, hidden = model.graph, hidden_constraints(model)
     free_of_strangeness = form == "strangeness-free"
     kinds = [kind for kind in model.state_kinds if graph.size(kind)]
@@ -296,7 +296,7 @@ def _build(model: EquationsOfMotion, form: str, invariants: str, unknown: bool) 
     )
 
 
-def _is_partitioned(model: EquationsOfMotion, F2: list[ca.SX], F3: list[ca.SX], F4: list[ca.SX]) -> bool:
+def _is_partitioned(model: Model, F2: list[ca.SX], F3: list[ca.SX], F4: list[ca.SX]) -> bool:
     """Whether constraints on p and v have one Jacobian, and forces and dynamics no part in F1."""
     graph = model.graph
     if graph.size("s") or graph.size("mu") or len(F2) + len(F3) > 4 or F4:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import casadi as ca
 
 from dalembert.kept import Slot, computed
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.evaluate import PointFunction, is_large
 from dalembert.model.kinematics import jacobian
 from dalembert.model.vocabulary import equation_names
@@ -32,7 +32,7 @@ class StartProblems:
     `rates` are p' and r', `mass` is M.
     """
 
-    def __init__(self, model: EquationsOfMotion):
+    def __init__(self, model: Model):
         self.model = model
         self._n = {kind: model.graph.size(kind) for kind in model.state_kinds}
 
@@ -127,6 +127,6 @@ class StartProblems:
         return PointFunction(self.model, expressions, sparse=is_large(self.acceleration_expressions[1]))
 
 
-def start_problems(model: EquationsOfMotion) -> StartProblems:
+def start_problems(model: Model) -> StartProblems:
     """Those of a model, set up once."""
     return model.kept.get(PROBLEMS, None, lambda: StartProblems(model))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -136,7 +137,7 @@ def simulate(
     asked = {name: value for name, value in locals().items() if name not in ("unknown", "method")}
     for name in unknown:
         raise OptionError(
-            f"simulate has no argument '{name}': {explain_unknown(name, simulate.__wrapped__.__kwdefaults__)}"
+            f"simulate has no argument '{name}': {explain_unknown(name, inspect.unwrap(simulate).__kwdefaults__ or {})}"
         )
     if not isinstance(model, Model):
         kinds = "EquationsOfMotion, QuasiLinearDAE, ImplicitDAE"

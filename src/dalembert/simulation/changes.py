@@ -5,7 +5,8 @@ All functions take the time, the model's unknowns x and θ, and are evaluated po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -34,7 +35,8 @@ SMALLEST = 1e-290
 
 def changes_of(model: Model) -> Changes:
     """Those of a model and its variants, made once."""
-    return model.kept.get(CHANGES, model.hybrid, lambda: Changes(model.graph, model.hybrid))
+    hybrid: Any = model.hybrid  # there is one, or nothing would change
+    return model.kept.get(CHANGES, hybrid, lambda: Changes(model.graph, hybrid))
 
 
 class Changes:
@@ -210,10 +212,10 @@ def sequential(assignments: Sequence[Assignment], discrete: ca.SX) -> ca.SX:
     return ca.densify(ca.vertcat(*values))
 
 
-def _column(parts: object) -> ca.SX:
-    parts = [ca.SX(part) for part in parts]
-    return ca.densify(ca.vertcat(*parts)) if parts else ca.SX(0, 1)
+def _column(parts: Iterable[Any]) -> ca.SX:
+    columns = [ca.SX(part) for part in parts]
+    return ca.densify(ca.vertcat(*columns)) if columns else ca.SX(0, 1)
 
 
-def _integers(numbers: object) -> np.ndarray:
+def _integers(numbers: Iterable[Any]) -> np.ndarray:
     return np.array(list(numbers), int)

@@ -9,6 +9,7 @@ from dalembert.errors import ModelError, RedundantConstraints, SimulationError, 
 from dalembert.kept import Slot
 from dalembert.model import Model
 from dalembert.model.native_blocks import lacks_derivatives
+from dalembert.regularize import formulate
 from dalembert.regularize.form import Form
 from dalembert.simulation.arguments import tolerances_for
 from dalembert.solvers import Geoms, Hedop5, MethodOptions, resolve_method
@@ -131,7 +132,7 @@ def _implicit(model: Model) -> MethodOptions:
     """Radau5 leaves out zeros; Geoms works on smaller matrices, which pays where there are none to leave out."""
     if len(model.names("v")) < LARGE:
         return resolve_method("radau5")
-    jacobian = resolve_method("radau5").formulate(model).jacobian
+    jacobian = formulate(model, "ggl").jacobian
     full = jacobian.nnz() > FULL * jacobian.numel()
     return resolve_method("geoms" if full else "radau5")
 

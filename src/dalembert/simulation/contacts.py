@@ -69,7 +69,8 @@ def free_values(task: Task) -> InitialValues:
     gaps = contact_space(model).gaps(found.t, found.values, model.theta(found.t))
     deepest = int(np.argmin(gaps))
     p, v, a = (np.abs(found.values[kind]).max(initial=0.0) for kind in ("p", "v", "a"))
-    (rtol, atol), h = task.tolerances.tightest, task.options.h
+    options: Any = task.options  # which has a fixed step size
+    (rtol, atol), h = task.tolerances.tightest, options.h
     # a run may go on from what a step of such a method leaves behind
     if not gaps[deepest] >= -(atol + rtol * max(p, 1.0) + h * v + h * h * a):
         name = model.contacts[deepest].name

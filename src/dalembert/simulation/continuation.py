@@ -49,7 +49,7 @@ def parts(task: Task) -> dict[str, Part]:
     """What decides about a result, by name. The limit of steps does not: it may be raised to go on."""
     from dalembert import __version__
 
-    sampling = task.sampling
+    sampling, spool = task.sampling, str(task.checkpoint is not None and task.checkpoint.spool)
     output = (sampling.times, sampling.per_step, sampling.max_spacing, sampling.columns)
     tolerances = {name: getattr(task.tolerances, name) for name in ("rtol", "atol")}
     return {
@@ -65,7 +65,7 @@ def parts(task: Task) -> dict[str, Part]:
         "events": (fingerprint(list(task.events[: task.own_events])), None),
         "dense_output": (str(task.dense_output), str(task.dense_output)),
         "trace": (str(task.trace), str(task.trace)),
-        "spool": (str(task.checkpoint.spool), str(task.checkpoint.spool)),
+        "spool": (spool, spool),
     }
 
 

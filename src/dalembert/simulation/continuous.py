@@ -103,6 +103,7 @@ class Equations:
                 return None
         if not self.square and not self._holds(t, values, theta):
             return None
+        assert solver is not None, "the last step was taken with it"
         rates = solver(-self._drift(t, values, theta)[0].ravel())
         values["dx"][self.resting] = rates[:n_a]
         return {"x": values["x"], "x_dot": values["dx"], "y": values["y"], "y_dot": rates[n_a : n_a + n_y]}

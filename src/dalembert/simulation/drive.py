@@ -54,7 +54,7 @@ def _drive(task: Task, clock: list[float] | None) -> Solution:
     from dalembert.regularize.structure.system import is_regularized  # takes a while to load, and few models need it
 
     own = integrated(task.model)
-    if switching is not None:
+    if switching is not None and start is not None:
         own = own.with_discrete(start.discrete)
     if own.own_formulation is not None and initial.index is None and not is_regularized(own):
         x, x_dot = kept_values(task.model, initial)

@@ -134,12 +134,19 @@ class Responder(Protocol):
     #: whether it deals with impacts itself: velocities then satisfy the constraints in force, and it is asked, without
     #: events, also at breakpoints
     impacts: bool
-    #: what a termination of the model says, if one has ended the run
-    ended: str | None
-    #: whether it is asked at the end, too
-    at_end: bool
-    #: what has changed at the last response besides the events that it was told of: names, and whether they are true
-    struck: Sequence[tuple[str, bool]]
+    @property
+    def ended(self) -> str | None:
+        """What a termination of the model says, if one has ended the run."""
+        ...
+    @property
+    def at_end(self) -> bool:
+        """Whether it is asked at the end, too."""
+        ...
+
+    @property
+    def struck(self) -> Sequence[tuple[str, bool]]:
+        """What has changed at the last response besides the events it was told of: names, whether they are true."""
+        ...
 
     def answers(self, number: int) -> bool:
         """Whether this event changes anything: the integration then stops at its root, and goes on anew."""

@@ -288,9 +288,9 @@ class Loop:
     def _take(self, candidate: Candidate | None) -> bool:
         """Go on with another method from where the last step ended, on the way to the same goal; None: with this one.
         Returns whether there was a change."""
-        if candidate is None:
+        if candidate is None or self.pilot is None:
             return False
-        segments, before, last = self.segments, self.segments.current, self.segments.candidate
+        segments, before = self.segments, self.segments.current
         t, x = before.stepper.t, before.stepper.x
         vectors = before.vectors(before.settled(t, x), self.model)
         _, segment = segments.take(candidate)
@@ -298,7 +298,7 @@ class Loop:
             x, x_dot = segment.consistent(t, segment.own_vectors(t, vectors, vectors, AFTER_ACTION), "correct")
         except SimulationError:
             self.pilot.stay()
-            segments.take(last)
+            segments.take(self.pilot.flying)
             return False
         self.pilot.flying = candidate
         self.recorder.change(segment, x)
@@ -392,7 +392,7 @@ class Loop:
         if self.pilot is not None:
             self.pilot.recall(memory["pilot"])
         self.events.recall(memory["events"])
-        self.recorder.recall(memory["recorder"], place.arguments, self.segments.current)
+        self.recorder.recall(memory["recorder"], place.arguments or {}, self.segments.current)
 
     # -- singular positions ----------------------------------------------------------------------------------------
 

@@ -211,7 +211,7 @@ class Sampling:
                 columns = [i for i in columns if i in kept]
                 if not columns:
                     continue
-                first = int(np.searchsorted(self.columns, columns[0]))
+                first = int(np.searchsorted(np.array(self.columns), columns[0]))
                 part = slice(first, first + len(columns))
             slices[kind] = part
             names[kind] = tuple(form.variables[i] for i in columns)

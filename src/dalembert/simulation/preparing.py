@@ -9,7 +9,8 @@ from typing import ParamSpec, TypeVar
 from dalembert.background import in_background, listening
 from dalembert.errors import DalembertError, Interrupted
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 #: what every simulation imports in the end

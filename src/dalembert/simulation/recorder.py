@@ -41,6 +41,8 @@ NO_ATTEMPTS = np.zeros((0, len(ATTEMPT)))
 class Recorder:
     """Keeps steps in the layout of `form`, that of the whole model, whatever the segment that they come from."""
 
+    segment: Segment
+
     def __init__(self, task: Task):
         self.model, self.form, self.method, self.t0 = task.model, task.form, task.options, task.t0
         self.pilot = task.pilot
@@ -48,7 +50,7 @@ class Recorder:
         self.steps = 0
         self.occurrences: list[Occurrence] = []
         own = len(task.events) if task.model.hybrid is not None else task.own_events
-        self.event_names = [event.name for event in task.events[:own]]
+        self.event_names = [str(event.name) for event in task.events[:own]]
         self.contacts: Contacts | None = None
         self.bar, self.checkpoint, self.settings = task.bar, task.checkpoint, task.settings
         self.monitor: Monitor | None = None
@@ -229,7 +231,8 @@ class Recorder:
 
     def finish(self) -> None:
         """Nothing more will come: let go what a result does not need."""
-        self.segment = self.bar = self.monitor = None
+        self.bar = self.monitor = None
+        self.segment = None  # ty: ignore[invalid-assignment]  # of no use any more
 
     def report(self) -> None:
         """Progress bar."""
@@ -263,12 +266,14 @@ class Recorder:
             if self.checkpoint is not None and self.checkpoint.spool:
                 self._spool = Spool(self.checkpoint.path, trajectory.n, trajectory.extent, memory["steps"])
             elif memory["steps"]:
-                self._chunks = [(trajectory.t[steps], trajectory.h[steps], trajectory.coefficients[steps])]
+                c: Any = trajectory.coefficients  # it is dense
+                self._chunks = [(trajectory.t[steps], trajectory.h[steps], c[steps])]
             self._restarts = trajectory.restarts[jumps].tolist()
             self._restart_x = list(trajectory.restart_x[jumps])
             self.sampling.count(self.steps)
         else:
-            self._points = [tuple(part[: memory["points"]].copy() for part in trajectory.points())]
+            t, x = (part[: memory["points"]].copy() for part in trajectory.points())
+            self._points = [(t, x)]
             self.sampling.next = memory["next"]
         self._segments = list(arguments["segments"])[: memory["segments"]]
         self.occurrences = list(arguments["events"])[: memory["occurrences"]]

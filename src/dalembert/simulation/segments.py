@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.compile.events import event_port, reads, traced_events
 from dalembert.errors import SimulationError
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.model.restricted import restricted
 from dalembert.model.vocabulary import VOCABULARY
 from dalembert.regularize import InitialValues
@@ -30,9 +30,7 @@ from dalembert.solvers.multipliers import multipliers_of
 from dalembert.solvers.start import start_values
 
 if TYPE_CHECKING:
-    from dalembert.compile.ports import Port
     from dalembert.simulation.pilot import Candidate
-
 
 #: of the interval: the longest steps where there are contacts, or relations
 OF_INTERVAL = 0.02
@@ -45,7 +43,7 @@ class Segment:
     model: Model  # with the constraints that are in force
     form: Form
     stepper: Stepper
-    port: Port | None  # of the event functions
+    port: Any  # of the event functions; None: there are none
     active: frozenset[str] | None  # constraints in force; None: all
     places: np.ndarray | None  # of the unknowns in the form of the whole model; None: they are the same
     #: the method itself says which contacts are closed: none is in force at a restart
@@ -84,7 +82,7 @@ class Segment:
         given: dict[str, Any] = {f"{kind}0": vectors[kind] for kind in model.settable_kinds if kind in vectors}
         # the last derivatives tell where to look for the next ones
         rates, slices = self.stepper.x_dot, self.form.slices
-        given |= {f"{kind}0": rates[slices[VOCABULARY[kind].of]].copy() for kind in model.given_rates}
+        given |= {f"{kind}0": rates[slices[str(VOCABULARY[kind].of)]].copy() for kind in model.given_rates}
         token = OCCASION.set(occasion)
         try:
             found = start_values(self.restarted, t, given, mode=mode)
@@ -149,7 +147,7 @@ class Segment:
         return vectors
 
 
-def of_whole(found: InitialValues, model: EquationsOfMotion) -> InitialValues:
+def of_whole(found: InitialValues, model: Model) -> InitialValues:
     """Values of a model without the rows of its contacts, as those of the model: their multipliers are zero."""
     graph = restricted(model, model.bilateral).graph
     return replace(found, values=graph.whole_values(found.values))
@@ -245,6 +243,7 @@ class Segments:
             model = self.reduction.of(model)
             form = task.options.formulate(model)
             places = form.places_in(task.form)
+            assert places is not None, "unknowns have been eliminated"
             tolerances = tightened(tolerances, places, self.reduction, task.form.slices["x"])
         if active is not None:
             if not model.mechanical:

@@ -74,7 +74,7 @@ class Switching:
             if not interval > 0 or not math.isfinite(start + interval):
                 raise OptionError(f"{sample.name}: its interval is {interval:g} and its start {start:g}; check them")
         rtol, atol = task.tolerances.tightest
-        options = dict(mode=task.options.initial_values, rtol=rtol, atol=atol)
+        options: dict[str, Any] = dict(mode=task.options.initial_values, rtol=rtol, atol=atol)
 
         def solve(point: Point) -> Point:
             if point.found is not None and not self._matter(point.discrete, point.found_for):
@@ -104,8 +104,10 @@ class Switching:
             x[list(reinits)] = list(reinits.values())
             point = Point(x, after, held=tuple(reinits))
         point = self._continuous.complete(t, self._event(t, point, self._due(t)))
-        self._measure(t, point.x, point.found.values["x_dot"], point.discrete)
-        return HybridState(model, t, {"x": point.x}, point.discrete, None), point.found
+        found = point.found
+        assert found is not None, "`complete` has seen to it"
+        self._measure(t, point.x, found.values["x_dot"], point.discrete)
+        return HybridState(model, t, {"x": point.x}, point.discrete, None), found
 
     def _guess(self, task: Task) -> np.ndarray:
         """Unknowns as far as they are known before the first truth values are."""
@@ -207,7 +209,7 @@ class Switching:
 
         return Iteration(self.changes, t, with_discrete, self.bands, solve, beginning=start)
 
-    def _matter(self, discrete: np.ndarray, other: np.ndarray) -> bool:
+    def _matter(self, discrete: np.ndarray, other: np.ndarray | None) -> bool:
         """Whether what differs occurs in the equations."""
         return bool((self.changes.matters & (discrete != other)).any())
 

@@ -33,6 +33,7 @@ def asked_for(sol: Solution, outputs: str | Sequence[str]) -> list[str]:
     """Names of outputs: one, several, or "all" of the model's that are scalars, vectors or matrices."""
     if isinstance(outputs, str):
         return list(sol.output_names) if outputs == ALL and ALL not in sol else [outputs]
+    names: list[Any]
     try:
         names = list(outputs)
     except TypeError:
@@ -97,7 +98,7 @@ def csv_lines(table: Mapping[str, Sequence[Any] | np.ndarray]) -> Iterator[str]:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
-    values = list(table.values())
+    values: list[Any] = list(table.values())
     for first in range(0, len(values[0]), ROWS):
         parts = (column[first : first + ROWS] for column in values)
         writer.writerows(zip(*(part.tolist() if hasattr(part, "tolist") else part for part in parts), strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Source:
     doubled: bool = False
     outputs: Outputs | None = None
 
-    def values(self, view: StateView, name: str) -> np.ndarray | float:
+    def values(self, view: StateView, name: str) -> Any:
         """An output at the points of a view, shape (times, output)."""
         outputs = self.model.outputs if self.outputs is None else self.outputs
         points = Points(self, view)

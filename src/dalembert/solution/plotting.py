@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,7 +86,7 @@ def diagram(sol: Solution, name: str, ax: Axes | None) -> Axes:
         import matplotlib.pyplot as plt
 
         _, ax = plt.subplots(layout="constrained")
-    style = {"drawstyle": "steps-pre"} if name in ("step size", "order") else {}
+    style: dict[str, Any] = {"drawstyle": "steps-pre"} if name in ("step size", "order") else {}
     for label, values in found.curves.items():
         ax.plot(found.t, np.where(values > 0, values, np.nan) if found.log else values, label=_label(label), **style)
     if found.log:

@@ -102,6 +102,7 @@ class Solution(StateView):
     array([1.])
     """
 
+    t: np.ndarray
     #: what ``method="auto"`` chose, why, and what it had tried before; None if the method was given
     method_choice: Any = None
 
@@ -298,8 +299,9 @@ class Solution(StateView):
     def _model_vectors(self, *needed: str) -> dict[str, np.ndarray]:
         """Each vector of the model with a column for each time; NaN for those that this result has not."""
         values = {}
-        for kind in self.model.graph.vectors:
-            names, known = self.model.names(kind), self._names.get(kind, ())
+        model = self._needed_model("vectors")
+        for kind in model.graph.vectors:
+            names, known = model.names(kind), self._names.get(kind, ())
             missing = [name for name in names if name not in known]
             if missing and kind in needed:
                 listed = f"{', '.join(missing[:3])}{', …' if len(missing) > 3 else ''}"

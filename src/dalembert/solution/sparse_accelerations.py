@@ -9,14 +9,14 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags
 from scipy.sparse.csgraph import connected_components
 
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.model.evaluate import PointFunction
 from dalembert.regularize import hidden_constraints
 from dalembert.regularize.sparse_steps import minimum_norm
 
 
 def sparse_accelerations(
-    model: EquationsOfMotion, t: np.ndarray, values: Mapping[str, np.ndarray], theta: np.ndarray, singular: float
+    model: Model, t: np.ndarray, values: Mapping[str, np.ndarray], theta: np.ndarray, singular: float
 ) -> np.ndarray:
     """v' at N points, shape (N, n_v). Eigenvalues of the scaled M below `singular` times the largest count as zero."""
     graph, hidden = model.graph, hidden_constraints(model)

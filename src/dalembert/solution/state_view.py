@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class StateView:
 
     def __init__(
         self,
-        t: float | np.ndarray,
+        t: Any,  # a number, or an array
         x: np.ndarray,
         slices: Mapping[str, slice],
         names: Mapping[str, tuple[str, ...]],
@@ -199,7 +199,7 @@ class StateView:
     def __iter__(self):
         raise TypeError(f"{type(self).__name__} is not a sequence; iterate over .t, .x or .names")
 
-    def __getitem__(self, name: str) -> np.ndarray | float:
+    def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise ModelError(f"variables are taken by name, not by {shown(name)}; rows are those of .t and .x")
         if name in self._discrete:
@@ -210,7 +210,7 @@ class StateView:
         column = self._values(kind in SETTLED)[..., self._columns[name]]
         return column if column.ndim else float(column)
 
-    def _output(self, name: str) -> np.ndarray | float:
+    def _output(self, name: str) -> Any:
         source = self._output_source()
         if source is not None and name in source.model.outputs:
             return source.values(self, name)
@@ -222,7 +222,7 @@ class StateView:
             hint = " (outputs of a model need the model, and there is none here; use Solution.load(path, model=...))"
         raise ModelError(explain_unknown(name, (*self.names, *self.output_names)) + hint)
 
-    def to_dict(self) -> dict[str, np.ndarray | float]:
+    def to_dict(self) -> dict[str, Any]:
         """The times as "t", and the values of every variable by name."""
         return {"t": self.t, **{name: self[name] for name in self.names}}
 

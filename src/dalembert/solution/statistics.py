@@ -63,13 +63,14 @@ class Statistics:
         for name in values:
             if name not in kinds:
                 raise OptionError(f"statistics: {explain_unknown(name, kinds)}")
-        return cls(**{name: kinds[name](value) for name, value in values.items()})
+        given: dict[str, Any] = {name: kinds[name](value) for name, value in values.items()}
+        return cls(**given)
 
     def __add__(self, other: Statistics) -> Statistics:
         if not isinstance(other, Statistics):
             return NotImplemented
         mine, theirs = self.to_dict(), other.to_dict()
-        total = {name: mine[name] + theirs[name] for name in mine}
+        total: dict[str, Any] = {name: mine[name] + theirs[name] for name in mine}
         return Statistics(**total | {"closed_contacts": other.closed_contacts})
 
     def __str__(self) -> str:

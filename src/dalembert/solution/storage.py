@@ -268,7 +268,7 @@ class Reader:
     def _trajectory(self, d: Mapping[str, Any]) -> Trajectory:
         if d["dense"] is True:
             dimensions = {"coefficients": 3, "restart_x": 2}
-            steps = {
+            steps: dict[str, Any] = {
                 name: self._array(d[name], dimensions.get(name, 1), "i" if name == "restarts" else "f")
                 for name in (JUMPS if "spooled" in d else STEPS)
             }

@@ -97,7 +97,7 @@ class Trajectory:
         self.h = own(h, float)
         self.restarts = np.array(restarts, int)
         n, steps = self.start_x.size, self.t.size
-        self._coefficients: np.ndarray | None = np.asarray(coefficients, float)  # large: no copy
+        self._coefficients: Any = np.asarray(coefficients, float)  # large: no copy; None without dense output
         self._unsettled = unsettled
         if not steps and self._coefficients.ndim != 3:
             self._coefficients = np.zeros((0, 1, n))
@@ -314,7 +314,7 @@ class Trajectory:
                 part = slice(first, first + rows)
                 x[part] = self._polynomials(step[part], s[part], settled)
             return x
-        c = self.coefficients if settled else self._coefficients
+        c: Any = self.coefficients if settled else self._coefficients
         degree = c.shape[1] - 1
         x = c[step, degree]
         for j in range(degree - 1, -1, -1):

@@ -15,6 +15,7 @@ from dalembert.errors import FunctionFailed, SingularMatrix, StepSizeTooSmall, T
 from dalembert.kept import Slot
 from dalembert.linalg.factors.lu import null_vector
 from dalembert.regularize.form import Form
+from dalembert.regularize.system import System
 from dalembert.solvers.differences import differences_record
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.method import RunSpec, Tolerances
@@ -85,6 +86,9 @@ class ImplicitStepper(KernelStepper):
     The record `state` has the fields of `shell.py`, error, scale, failed and failed_t.
     """
 
+    form: System
+    algebra: Memory
+    differences: Memory
     #: the iteration matrix is σ E − J with σ = leading_coefficient / h
     leading_coefficient = 1.0
     #: the kernels of the linear algebra: field of the record, what a profile calls it, and how it is called

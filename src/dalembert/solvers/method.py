@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -78,8 +78,11 @@ class Stepper(Protocol):
     """A method at work on one form. All its state is in arrays, so that it can go on after every return."""
 
     form: Form
+    model: Model
+    state: Any  # the record
     scan: EventScan
     ports: Ports
+    on_release: Callable[[], None] | None
     #: whether the error test covers the polynomial between the points: then roots on it need not be stepped to
     interpolates: bool
     #: whether `projected` can be asked for points on the constraints
@@ -142,6 +145,10 @@ class Stepper(Protocol):
 
     def regularity(self, x: np.ndarray) -> float:
         """How far the constraints are from losing rank at x, if this method `steps_over` singular positions."""
+
+    def largest_rate(self, t: float | None = None, x: np.ndarray | None = None) -> float:
+        """How quickly the quickest part of the motion could change at the current point, or at another one before a
+        start, in 1/s: the largest modulus of an eigenvalue. −1 if that cannot be told."""
 
     def snapshot(self) -> Snapshot:
         """A copy of all records, from which `restore` goes on bit for bit."""

@@ -11,6 +11,7 @@ The system is the last one of start values (`regularize.start_problems`), with t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -42,7 +43,7 @@ WITHIN = 8
 STEPS, SMALL = 8, 1e-6
 
 
-def multipliers_of(form: Form) -> Multipliers | None:
+def multipliers_of(form: Form) -> Any:
     """For forms whose methods compute multipliers less accurately than the motion; None for others."""
     return form.kept.get(SETTLED, None, lambda: Multipliers(form) if form.settles_multipliers else None)
 

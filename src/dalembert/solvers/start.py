@@ -18,7 +18,7 @@ from dalembert.compile.memory import Memory
 from dalembert.compile.start import CompiledStart, compile_start
 from dalembert.compile.system import input_port
 from dalembert.kept import Pool, Slot
-from dalembert.model import EquationsOfMotion, Model
+from dalembert.model import Model
 from dalembert.model.vocabulary import MECHANICAL
 from dalembert.regularize import InitialValues
 from dalembert.regularize.initial import completed_values
@@ -79,7 +79,7 @@ def _prepare(model: Model) -> Prepared | None:
 class Prepared:
     """Port, kernel and records for the start values of a model and its variants."""
 
-    def __init__(self, model: EquationsOfMotion, compiled: CompiledStart):
+    def __init__(self, model: Model, compiled: CompiledStart):
         load("dalembert.solvers.start_kernel")
         from dalembert.solvers import start_kernel
 
@@ -169,7 +169,7 @@ class _Run:
         return port.address
 
 
-def _record(model: EquationsOfMotion, compiled: CompiledStart, dtype: np.dtype) -> Memory:
+def _record(model: Model, compiled: CompiledStart, dtype: np.dtype) -> Memory:
     sizes = {kind: model.graph.size(kind) for kind in MECHANICAL}
     n_x, n_theta = compiled.port.n_x, compiled.port.n_theta
 

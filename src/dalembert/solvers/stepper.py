@@ -59,6 +59,8 @@ class KernelStepper:
     interpolates = False
     projects = False
     steps_over = False
+    form: Form
+    state: Memory
 
     def __init__(self, form: Form, records: Mapping[str, Memory], n_coefficients: int):
         self.form, self._pristine = form, dict(records)
@@ -234,6 +236,9 @@ class KernelStepper:
 
     def regularity(self, x: np.ndarray) -> float:
         return 1.0
+
+    def largest_rate(self, t: float | None = None, x: np.ndarray | None = None) -> float:
+        return -1.0
 
     def release(self) -> None:
         if self.on_release is not None and self._monitor is None:

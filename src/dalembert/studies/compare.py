@@ -235,6 +235,7 @@ def _tried(
         except DalembertError as error:
             yield Trial(method=label, tolerance=tolerance, failure=f"{type(error).__name__}: {error}")
             continue
+        assert solution is not None, "it was run once at least"
         found, counts = _end(solution), solution.stats
         yield Trial(
             method=label,

@@ -172,7 +172,8 @@ class Comparison:
         ax.grid(True, which="major", alpha=0.3)
         ax.legend(frameon=False, fontsize="small")
         if path is not None:
-            ax.figure.savefig(Path(path), dpi=130)
+            figure: Any = ax.figure
+            figure.savefig(Path(path), dpi=130)
         return ax
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,8 @@ def compare(
             start = time.process_time()
             _run(case, model, name)
             seconds[name] = min(seconds[name], time.process_time() - start)
-            shares[name].append(_run(case, model, name, profile=True).profile.share("residual"))
+            profile: Any = _run(case, model, name, profile=True).profile
+            shares[name].append(profile.share("residual"))
     return [_row(case, name, solutions[name], exact, seconds[name], np.median(shares[name])) for name in names]
 
 

@@ -32,7 +32,7 @@ class Case:
         """Its equations in joint coordinates, in explicit or residual form."""
         return self.system.equations("joint", formalism=form)
 
-    def values(self, model: EquationsOfMotion) -> dict[str, np.ndarray]:
+    def values(self, model: EquationsOfMotion) -> dict[str, Any]:
         """The start values as arguments of `simulate`."""
         kinds = [kind for kind in ("p", "v", "r") if model.names(kind)]
         return {f"{kind}0": np.array([self.start.get(name, 0.0) for name in model.names(kind)]) for kind in kinds}

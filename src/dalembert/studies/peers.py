@@ -28,7 +28,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ModelError, SimulationError
-from dalembert.model import EquationsOfMotion
+from dalembert.model import Model
 from dalembert.problems import Problem
 from dalembert.regularize import consistent_initial_values, hidden_constraints
 
@@ -48,7 +48,7 @@ def intervals(problem: Problem) -> list[tuple[float, float]]:
     return list(zip(starts, [*(float(np.nextafter(b, -np.inf)) for b in inside), problem.t_end], strict=True))
 
 
-def insert_numbers(model: EquationsOfMotion, expressions: list[ca.SX]) -> list[ca.SX]:
+def insert_numbers(model: Model, expressions: list[ca.SX]) -> list[ca.SX]:
     """Put numbers, and the inputs as expressions of t, in the place of θ in expressions of the model's graph."""
     if model.untraceable:
         raise ModelError(f"model '{model.name}' has Python functions ({', '.join(model.untraceable)}): not for peers")
@@ -60,7 +60,7 @@ def insert_numbers(model: EquationsOfMotion, expressions: list[ca.SX]) -> list[c
     return ca.cse(ca.substitute(expressions, [graph.theta], [theta]))
 
 
-def index1_semi_explicit(model: EquationsOfMotion) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+def index1_semi_explicit(model: Model) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """x = (p, v, r), z = (a, w, s, λ, μ), x' and the algebraic equations."""
     graph, hidden = model.graph, hidden_constraints(model)
 
@@ -81,13 +81,13 @@ class Buffered:
     def __init__(self, arguments: list[ca.SX], results: list[ca.SX]):
         self.function = ca.Function("f", arguments, [ca.densify(result) for result in results])
         self._buffer, self._call = self.function.buffer()
-        self.arguments = [np.zeros(self.function.numel_in(k)) for k in range(len(arguments))]
+        self.arguments: list[Any] = [np.zeros(self.function.numel_in(k)) for k in range(len(arguments))]
         # CasADi stores columns one after the other
-        self.results = [np.zeros(self.function.size_out(k), order="F") for k in range(len(results))]
+        self.results: list[Any] = [np.zeros(self.function.size_out(k), order="F") for k in range(len(results))]
         for k, argument in enumerate(self.arguments):
             self._buffer.set_arg(k, memoryview(argument))
         for k, result in enumerate(self.results):
-            self._buffer.set_res(k, memoryview(result.ravel(order="F")) if result.size else memoryview(np.zeros(1)))
+            self._buffer.set_res(k, memoryview(result.ravel(order="F")) if result.size else np.zeros(1).data)
 
     def __call__(self, *values: Any) -> list[np.ndarray]:
         """The results; valid until the next call."""
@@ -123,7 +123,7 @@ def _restart(problem: Problem, t: float, x: np.ndarray) -> Any:
     """Consistent values for x = (p, v, r) at any time; w and s start from the problem's guesses."""
     graph = problem.model.graph
     parts = np.split(x, np.cumsum([graph.size("p"), graph.size("v")]))
-    given = {f"{kind}0": part for kind, part in zip("pvr", parts, strict=True) if part.size}
+    given: dict[str, Any] = {f"{kind}0": part for kind, part in zip("pvr", parts, strict=True) if part.size}
     given |= {name: value for name, value in problem.start().items() if name in ("w0", "s0")}
     return consistent_initial_values(problem.model, t, mode="trust", **given)
 

@@ -127,7 +127,7 @@ def counters() -> Iterator[Counted]:
 
 
 def _tables_3_and_4() -> Section:
-    lines = []
+    lines: list[tuple[tuple[str, ...], str]] = []
     for row in counters():
         table = f"table {3 if row.v0 == 2.8 else 4}"
         start = (table, f"{row.v0:g}", f"{row.tolerance:.0e}")
@@ -277,7 +277,8 @@ def _efficiency(
 
 def _multipliers(problem: Problem, tolerances: Sequence[float]) -> Section:
     """The text on figures 2 and 3 speaks of the multipliers too, which a work-precision study does not look at."""
-    reference = problem.reference.lam
+    known: Any = problem.reference
+    reference = known.lam
     lines = []
     for label, method in _methods().items():
         cells, remark = [], ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,7 +91,8 @@ def drift(problem: Problem, method: str) -> Solution:
 def _options(method: str, **settings) -> RungeKuttaOptions:
     if method == "Hem5":  # the paper's estimate (9) looks at positions
         return Hem5(projection="none", error="positions", **settings)
-    return Rkf45(**{"projection": "none", "extrapolate": False, **settings})  # y_{n+1}: the result of order 4
+    given: dict[str, Any] = {"projection": "none", "extrapolate": False, **settings}
+    return Rkf45(**given)  # y_{n+1}: the result of order 4
 
 
 def _simulated(problem: Problem, options: RungeKuttaOptions, tolerance: float, **settings) -> Solution:
@@ -193,8 +194,8 @@ def tables(method: str, quick: bool = False) -> Iterator[Row]:
         for variant, options in variants.items():
             sol = _simulated(problem, options, tolerance)
             step = problem.t_end / sol.stats.accepted
-            residuals = (sol.max_residual(level) for level in ("position", "velocity"))
-            yield Row(method, tolerance, published, (step, work(sol), *residuals), problem.error(sol), variant)
+            left = sol.max_residual("position"), sol.max_residual("velocity")
+            yield Row(method, tolerance, published, (step, work(sol), *left), problem.error(sol), variant)
 
 
 def work(sol: Solution) -> int:

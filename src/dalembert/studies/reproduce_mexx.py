@@ -101,7 +101,8 @@ class Run:
         """Ours by the published ones."""
         if self.published is None or self.ours is None:
             return None
-        return tuple(a / b for a, b in zip(self.ours, self.published, strict=True))
+        x, y, z = (a / b for a, b in zip(self.ours, self.published, strict=True))
+        return x, y, z
 
 
 def run(problem: Problem, label: Sequence[str], published: Any, tolerance: float, method: Mexx, repeat: int = 1) -> Run:
@@ -280,7 +281,8 @@ def _table_5_5(numbers: Sequence[int], tolerances: Sequence[float], times: Times
     heads = ("ms", *(f"{name} ms" for name in SOLVERS))
 
     def linear_algebra(each: Run) -> Sequence[str]:
-        _, count, solves = each.ours
+        ours: Any = each.ours
+        _, count, solves = ours
         parts = [times[int(each.label[0])][name] for name in SOLVERS]
         return [f"{1e3 * each.seconds:.1f}", *(f"{1e3 * (count * f + solves * s):.1f}" for f, s in parts)]
 

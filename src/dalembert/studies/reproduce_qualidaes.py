@@ -62,8 +62,9 @@ class Example:
 def _from_text(name: str, known: Problem, n: int) -> Problem:
     """A model of the Modelica text, with what is known of the first n unknowns: positions, velocities, multipliers."""
     reference = None if known.reference is None else replace(known.reference, x=known.reference.x[:n])
+    model: Any = _loaded(name)
     return Problem(
-        name=name, title=f"{known.title}, from Modelica", model=_loaded(name), t_end=known.t_end, reference=reference
+        name=name, title=f"{known.title}, from Modelica", model=model, t_end=known.t_end, reference=reference
     )
 
 
@@ -158,9 +159,10 @@ def _end(solution: Any, example: Example) -> np.ndarray:
 
 def _known(example: Example, *, sign: bool) -> np.ndarray:
     """The reference; `sign`: multipliers as the paper has them."""
-    reference = example.motion.reference
+    reference: Any = example.motion.reference
+    written: Any = example.written.reference
     if sign:
-        return example.written.reference.x[: 2 * len(reference.p) + len(reference.lam)]
+        return written.x[: 2 * len(reference.p) + len(reference.lam)]
     return np.concatenate([reference.p, reference.v, reference.lam])
 
 

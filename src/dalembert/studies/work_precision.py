@@ -115,7 +115,8 @@ class Study:
             if row.failure is not None:
                 lines.append(((*label, "-", "-", "-", "-", "-"), "  " + " ".join(row.failure.split())[:100]))
                 continue
-            fastest = self.best(row.problem, row.error).seconds
+            best = self.best(row.problem, row.error) or row
+            fastest = best.seconds
             counts = ("-" if n is None else str(n) for n in (row.accepted, row.rhs_evaluations))
             ratio = f"{row.seconds / fastest:.2f}" if fastest > 0 else "-"
             lines.append(((*label, f"{row.error:.1e}", f"{1e3 * row.seconds:.2f}", ratio, *counts), ""))
@@ -281,10 +282,10 @@ class _Cell:
         self.failure = f"{type(fault).__name__}: {fault}"
 
     def row(self, problem: str) -> Row:
-        common = {"problem": problem, "method": self.method, "tolerance": self.tolerance}
+        common: dict[str, Any] = {"problem": problem, "method": self.method, "tolerance": self.tolerance}
         if self.failure is not None:
             return Row(**common, failure=self.failure)
-        counts = {name: self.info.get(name) for name in _COUNTERS}
+        counts = {name: None if self.info is None else self.info.get(name) for name in _COUNTERS}
         return Row(**common, seconds=self.seconds, error=self.error, **counts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
@@ -161,7 +162,7 @@ def _job(model: Any, t_span: Any, t_eval: Any, keep: Any, summary: Any, options:
         raise OptionError(f"sweep needs a model or a problem, not {type(model).__name__}")
     if t_span is None:
         raise OptionError("sweep(model, samples, t_span): a model does not know when to end; give t_span=(t0, t1)")
-    known = simulate.__wrapped__.__kwdefaults__
+    known = inspect.unwrap(simulate).__kwdefaults__ or {}
     for name in options:
         if name in NOT_FOR_MEMBERS:
             raise OptionError(f"sweep has no argument '{name}': it is for one simulation, not for many")
@@ -186,10 +187,11 @@ def _job(model: Any, t_span: Any, t_eval: Any, keep: Any, summary: Any, options:
 
 
 def _names(keep: Any) -> tuple[str, ...]:
+    names: tuple[Any, ...]
     try:
         names = (keep,) if isinstance(keep, str) else tuple(keep)
     except Exception:  # no sequence, or one that fails
-        names = (None,)
+        names = ()
     if not names or not all(isinstance(name, str) for name in names):
         raise OptionError(f"keep={shown(keep)} must be names of variables or outputs")
     return names

@@ -97,19 +97,21 @@ class MonteCarlo:
         }
 
     def _drawn(self, seed: int, member: int) -> Mapping[str, Any]:
+        draw: Any = self.of
         try:
-            return self.of(generator(seed, member))
+            return draw(generator(seed, member))
         except Exception as error:
             raise OptionError(f"MonteCarlo: the function for member {member} raised {said(error)}") from error
 
     def _points(self, count: int, seed: int) -> np.ndarray:
         """In the unit cube."""
+        of: Any = self.of
         if self.design == "random":  # one row after the other, so that more rows begin with the same ones
-            return np.random.default_rng(np.random.SeedSequence(seed)).random((count, len(self.of)))
+            return np.random.default_rng(np.random.SeedSequence(seed)).random((count, len(of)))
         from scipy.stats import qmc
 
         kinds = {"latin": qmc.LatinHypercube, "sobol": qmc.Sobol, "halton": qmc.Halton}
-        points = kinds[self.design](len(self.of), rng=np.random.default_rng(seed))
+        points = kinds[self.design](len(of), rng=np.random.default_rng(seed))
         if self.design == "sobol":  # sequences of other lengths are balanced less well, but that is no error
             return points.random(1 << max(0, count - 1).bit_length())[:count]
         return points.random(count)

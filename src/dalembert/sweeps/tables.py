@@ -26,12 +26,13 @@ OWN = ("member", "t", "status", "t_end", "steps", "seconds", "error")
 
 def columns(study: Sweep, at_times: bool) -> dict[str, Any]:
     """A value for each member, or for each member and output time, which then have columns as well."""
-    if at_times and study.t is None:
+    t = study.t
+    if at_times and t is None:
         raise OptionError("at_times=True needs a study with output times: sweep(..., t_eval=...)")
     samples, values = named(study)
-    if at_times:
-        count, times = len(study), len(study.t)
-        index = {"member": np.repeat(np.arange(count), times), "t": np.tile(study.t, count)}
+    if at_times and t is not None:
+        count, times = len(study), len(t)
+        index = {"member": np.repeat(np.arange(count), times), "t": np.tile(t, count)}
         varied = {name: np.repeat(rows, times, axis=0) for name, rows in samples.items()}
         found = {name: rows.reshape(-1, *rows.shape[2:]) for name, rows in values.items()}
         return index | flat(varied) | flat(found)

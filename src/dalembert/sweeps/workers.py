@@ -38,7 +38,7 @@ class Worker(Protocol):
     def serve(self, take: Take, sample: Callable[[int], Mapping[str, Any]], put: Put) -> None:
         """Until there is nothing to take."""
 
-    def close(self) -> None: ...
+    def close(self) -> object: ...
 
 
 class Local:
@@ -126,8 +126,11 @@ class Spawned(Remote):
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
         )  # fmt: skip
-        send(self._process.stdin, self._packed)
-        return self._process.stdin, self._process.stdout
+        down, up = self._process.stdin, self._process.stdout
+        assert down is not None, "a pipe was asked for"
+        assert up is not None, "a pipe was asked for"
+        send(down, self._packed)
+        return down, up
 
     def _wait(self) -> int:
         try:

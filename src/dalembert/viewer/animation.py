@@ -157,7 +157,7 @@ def sketch_of(model: Any, drawing: Any = None) -> Any:
 
 def scene_of(view: StateView, own: Any, model: Any) -> Scene:
     """What a drawing shows at the points of a view."""
-    source = view._output_source()
+    source: Any = view._output_source()  # a model, or there is nothing to draw
 
     def evaluate(outputs: Any, name: str) -> np.ndarray:
         return (

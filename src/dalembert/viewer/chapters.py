@@ -177,7 +177,7 @@ def statistics(sol: Solution) -> str:
 def residuals(sol: Solution) -> str:
     """How well the constraints hold."""
     rows = []
-    for level in sol.model.residual_levels:
+    for level in () if sol.model is None else sol.model.residual_levels:
         try:
             residual = sol.residual(level)
         except DalembertError as error:

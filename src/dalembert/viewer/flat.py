@@ -177,10 +177,11 @@ class FlatStage:
             corners = [foot + far * (across * along + down * normal) for across, down in sides]
             self._add(np.array(corners), color, self.theme["soft"])
         else:
-            radius, at = shape.get("circle") or shape.get("ring"), placed(shape["at"])[0]
+            at = placed(shape["at"])[0]
+            radius: float = shape.get("circle") or shape["ring"]
             disc = "circle" in shape
             self._add(circle(at, radius), color if disc else NOTHING, darker(color), 0.8 if disc else 2.5)
-            if shape.get("turns"):  # a radius shows that it turns
+            if pose is not None and shape.get("turns"):  # a radius shows that it turns
                 end = at + 0.8 * radius * np.array([np.cos(pose[2]), np.sin(pose[2])])
                 self._add(np.array([at, end]), NOTHING, darker(color), 1.4)
 

@@ -75,10 +75,11 @@ def scene_data(animation: Animation) -> dict[str, Any]:
         for item in scene.items
     ]
     packer.text(compact({"bodies": bodies, "items": items, "meshes": list(meshes.values()), "meshNames": list(meshes)}))
-    view = {"planar": scene.planar, "up": scene.up, "box": scene.box, "size": scene.size, "centre": scene.centre}
+    view: dict[str, Any] = {"planar": scene.planar, "up": scene.up, "box": scene.box, "size": scene.size}
+    view["centre"] = scene.centre
     view |= {"reach": scene.reach, "follow": scene.follow, "scales": scene.scales, "quiet": list(scene.quiet)}
     marks = [[mark.t, mark.kind, mark.name] for mark in animation.marks]
-    said = {"title": animation.title, "subtitle": animation.subtitle, "note": animation.note}
+    said: dict[str, Any] = {"title": animation.title, "subtitle": animation.subtitle, "note": animation.note}
     said |= {"speed": animation.speed, "marks": marks}
     return said | view | {"plots": plots, "data": packer.described()}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dalembert.viewer.scene import Scene
@@ -11,7 +11,7 @@ PALETTE = ("#3b7dd8", "#f2933b", "#2fa37c", "#c06bb0", "#e2574c", "#27a6b8", "#d
 ARROWS = {"force": "#e2574c", "contact": "#12a594", "velocity": "#3b7dd8"}
 TRACE, FIXED, SPRING, JOINT, PIN = "#e2574c", "#9aa7b5", "#8796a8", "#e8edf3", "#5b6b7e"
 #: by whether it is dark
-THEMES = {
+THEMES: dict[bool, dict[str, Any]] = {
     False: {
         "back": "#f7f9fc", "far": "#e6ecf5", "ink": "#1d2733", "soft": "#6b7a8c", "line": "#d5dde8",
         "ground": "#c9d3df", "bar": "#64748b", "shadow": 0.2,

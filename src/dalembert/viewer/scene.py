@@ -6,6 +6,7 @@ by channels, ``{"x": [x, y]}`` at rest, ``{"b": body, "at": [x, y]}`` fixed to a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -38,7 +39,7 @@ class Scene:
     items: list[dict[str, Any]] = field(default_factory=list)
     channels: list[Channel] = field(default_factory=list)
     surfaces: dict[str, Surface] = field(default_factory=dict)
-    box: tuple[list[float], list[float]] = ((), ())  # of everything at all times
+    box: tuple[Sequence[float], Sequence[float]] = ((), ())  # of everything at all times
     size: float = 1.0  # of the mechanism itself
     reach: list[float] = field(default_factory=list)  # how far it extends from its middle
     centre: list[int] = field(default_factory=list)  # channels of its middle
@@ -300,7 +301,8 @@ class _Builder:
     def _columns(self, part: of_drawings.Columns) -> None:
         values = [self._number(k) for k in part.values]
         frame = chart(np.stack(values, -1))
-        item = {"kind": "columns", "labels": [str(label) for label in part.labels], "x": rounded(frame.x)}
+        labels = [str(label) for label in part.labels or ()]
+        item: dict[str, Any] = {"kind": "columns", "labels": labels, "x": rounded(frame.x)}
         item |= {"c": [self._channel(value) for value in values], "width": short(frame.width)}
         self.scene.items.append(item | {"low": short(frame.low), "high": short(frame.high)})
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class Number:
         raise TypeError("a number of generated code has no value yet: use when(...) and select(...)")
 
 
-Operand = "Real | float"
+Operand: TypeAlias = "Real | float"
 
 
 class Real(Number):

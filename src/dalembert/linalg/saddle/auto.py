@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dalembert.linalg.bodies.recursive import Recursive
 from dalembert.linalg.bodies.tree import find_tree
@@ -48,10 +48,11 @@ class Auto(LinearSolver):
         divisions = Diagonal()
         if not divisions.obstacle(pattern):
             return divisions
-        tree = find_tree(pattern)
+        saddle: Any = pattern  # the only kind that is left
+        tree = find_tree(saddle)
         if not tree.cut and tree.largest <= LARGE_BLOCK:
             return Recursive()
-        return Sparse() if len(pattern.entries()[0]) <= SPARSE_SHARE * pattern.n**2 else Dense()
+        return Sparse() if len(saddle.entries()[0]) <= SPARSE_SHARE * pattern.n**2 else Dense()
 
 
 AUTO = Auto()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -57,9 +57,10 @@ class Compiled(LinearSolver):
             return f"it has more than {LARGEST} unknowns"
         if isinstance(pattern, IterationPattern):
             return pattern.unwritten(self.longest)
-        elimination = Elimination(pattern, self.longest)
+        saddle: Any = pattern  # the only kind that is left
+        elimination = Elimination(saddle, self.longest)
         if elimination.stuck is not None:
-            return f"no mass and no constraint holds {pattern.name(elimination.stuck)}"
+            return f"no mass and no constraint holds {saddle.name(elimination.stuck)}"
         return f"it takes more than {self.longest} operations" if elimination.operations > self.longest else ""
 
 

@@ -157,6 +157,8 @@ class Context:
 class Equations(Expressions):
     """Evaluates trees of equations; algorithms are run once."""
 
+    context: Context
+
     def __init__(self, context: Context, calls: Calls):
         super().__init__(context, calls)
         self.rules[Result] = self.algorithm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,10 @@ class Arrays:
 
     context: Context
     guards: list[Any]
+    # of the other parts
+    value: Callable[[tree.Expression], Value]
+    known: Callable[[Value, str, Any], Value]
+    whole: Callable[[Value, str, Any], int]
 
     def __init__(self) -> None:
         self.ends: list[int] = []  # what `end` means, innermost last

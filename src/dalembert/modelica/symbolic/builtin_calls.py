@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -30,6 +32,11 @@ class BuiltinCalls:
     calls: Calls
     guards: list[Any]
     quiet: int
+    # of the other parts
+    value: Callable[[tree.Expression], Value]
+    whole: Callable[[Value, str, Any], int]
+    reduction: Callable[[tree.Call, str], Value]
+    without_events: Callable[[], AbstractContextManager[None]]
 
     def parentheses(self, node: tree.Tuple) -> Value:
         if len(node.items) != 1 or node.items[0] is None:

@@ -10,6 +10,8 @@ References
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dalembert.multibody.shapes import Box, Line, Sphere
@@ -121,7 +123,7 @@ def bricard_from_bodies(coordinates: str = "joint", *, t_end: float = 10.0) -> B
         mb.revolute(f"joint{k}", before, body, axis=axis, at=at, q0=0.0)
         before, at, place = body, rod, place + rod
     mb.revolute("joint6", before, mb.ground, axis=_CLOSURE[1], at=at, to=_CLOSURE[0], q0=0.0, cut=True)
-    known = []
+    known: list[Any] = []
     for t, (q1, q2, rate1, rate2) in _VALUES.items():
         angles, rates = (q1, q2, q1, q2, q1), (rate1, rate2, rate1, rate2, rate1)
         known.append((t, *({f"joint{k}": x for k, x in enumerate(values, 1)} for values in (angles, rates))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dalembert.multibody.shapes import Cylinder, Line
@@ -45,7 +47,7 @@ def chain_of_bodies(
     """
     check_positive("chain_of_bodies", t_end=t_end)
     given = {"N": N, "m": m, "L": L, "g": g, "angle": angle, "t_end": t_end}
-    known = []
+    known: list[Any] = []
     if planar and given == _DEFAULT:
         names = [f"hinge{k}" for k in range(1, N + 1)]
         relative = [np.diff(values, prepend=0.0) for values in (_ANGLES, _RATES)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.locks import forks_wait
-from dalembert.model import EquationsOfMotion
+from dalembert.model import EquationsOfMotion, Model
 from dalembert.multibody.equations import COORDINATES, expressions
 from dalembert.multibody.parts import Frame
 from dalembert.multibody.system import Multibody
@@ -61,7 +61,7 @@ class _End:
     v: np.ndarray
 
 
-def _euler_parameters(model: EquationsOfMotion) -> list[slice]:
+def _euler_parameters(model: Model) -> list[slice]:
     return [slice(k, k + 4) for k, name in enumerate(model.names("p")) if name.endswith(".e0")]
 
 

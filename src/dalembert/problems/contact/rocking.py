@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from .problem import ImpactProblem, KnownImpact
 _SOURCE = "computed by us: DOP853 from impact to impact, rtol 1e-12"
 
 # of the default block by e: impacts of corner B as time and rate of its gap before; when it lies flat
-_BLOCK = {
+_BLOCK: dict[float, dict[str, Any]] = {
     0.0: {"impacts": ((ROCKING_BLOCK_FLAT, -4.13076009337988),), "rest": ROCKING_BLOCK_FLAT},
     0.5: {
         "impacts": (
@@ -34,7 +35,7 @@ _BLOCK = {
     },
 }
 # of the default linkage: impacts as time and rate before; when it rests; t, p, v
-_STOP = {
+_STOP: dict[str, Any] = {
     "impacts": (
         (0.910394120146946, -2.70730254891924),
         (1.641086563914262, -1.35365127445962),
@@ -174,7 +175,7 @@ def four_bar_stop(
         outputs={"energy": _energy},
     )
     default = (stop, e, g, torque, m) == (2.5, 0.5, 0.0, 6.0, 1.0)
-    known = _STOP if default else {}
+    known: dict[str, Any] = _STOP if default else {}
     references = tuple(
         Reference(t=t, p=p, v=v, source=_SOURCE, accuracy=1e-11) for t, p, v in known.get("references", ())
     )

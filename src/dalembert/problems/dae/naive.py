@@ -65,7 +65,7 @@ def naive(problem: Problem, *, invariants: bool = False, hidden: str | None = No
     >>> da.problems.naive(da.problems.pendulum()).model
     QuasiLinearDAE('naive_pendulum': 5 unknowns, 5 equations)
     """
-    model = getattr(problem, "model", None)
+    model: Any = getattr(problem, "model", None)
     if not isinstance(problem, Problem) or not getattr(model, "mechanical", False):
         raise OptionError(f"naive() takes a Problem with EquationsOfMotion, not {shown(problem)}")
     if model.has_contacts and (model.contacts or model.dry):
@@ -79,6 +79,7 @@ def naive(problem: Problem, *, invariants: bool = False, hidden: str | None = No
             "native or Python code"
         )
     equations = _Equations(model, invariants)
+    settings: dict[str, Any] = {} if hidden is None else {"hidden": hidden}
     dae = QuasiLinearDAE(
         name=f"naive_{model.name}",
         x=[name for kind in MECHANICAL for name in model.names(kind)],
@@ -89,7 +90,7 @@ def naive(problem: Problem, *, invariants: bool = False, hidden: str | None = No
         rhs=equations.rhs,
         constraints=equations.constraints if equations.has_constraints else None,
         drawing=getattr(model.drawing, "given", None),
-        **({} if hidden is None else {"hidden": hidden}),
+        **settings,
     )
     references = tuple(_reference(model, reference) for reference in problem.references)
     best = next((n for n, r in zip(references, problem.references, strict=True) if r is problem.reference), None)

@@ -70,7 +70,7 @@ def falling_rod(half: float) -> Drawing:
     return Drawing([Fixed(Plane()), rod, Trace(end(-1)), *arrows], name="Painlevé's rod")
 
 
-def rimless_wheel(N: int, feet: Sequence[float], slope: float) -> Drawing:
+def rimless_wheel(N: int, feet: Sequence[float] | np.ndarray, slope: float) -> Drawing:
     """Spokes without a rim, on the slope: coordinates are along it and away from it."""
     c, d = float(np.cos(slope)), float(np.sin(slope))
 

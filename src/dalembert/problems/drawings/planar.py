@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.draw import Arrow, Body, Dot, Drawing, Fixed, Link, Path, Pin, Spring, Trace
+from dalembert.draw.parts import Part
 from dalembert.multibody.boundaries import Plane
 from dalembert.multibody.shapes import Box, Plate, Sphere
 
@@ -228,7 +229,7 @@ def elastic_robot(*, load: bool) -> Drawing:
 
     base = Plate([(-0.14, -0.12), (0.14, -0.12), (0.07, 0.05), (-0.07, 0.05)])
     arms = [Link((0.0, 0.0), elbow, width=0.07), Link(elbow, hand, width=0.05)]
-    parts = [Fixed(base, color="#8a96a5"), Trace(hand), *arms]
+    parts: list[Part] = [Fixed(base, color="#8a96a5"), Trace(hand), *arms]
     parts += [Dot((0.0, 0.0), 0.05, color="#56616f"), Dot(elbow, 0.04, color="#56616f")]
     if load:
         below = lambda s: [hand(s)[0], s.z]  # noqa: E731 - a place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -91,7 +92,7 @@ def truck11(speed: float = 15.0) -> Drawing:
     return Drawing(parts, name="Truck with engine and seat (displacements × 10)")
 
 
-def _shifted(shape: shapes.Plate, by: float) -> shapes.Plate:
+def _shifted(shape: Any, by: float) -> shapes.Plate:
     """The chassis of this truck has its origin elsewhere."""
     return shapes.Plate(shape.outline[:, :2] + [by, 0.0], color=shape.color)
 

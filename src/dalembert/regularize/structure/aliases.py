@@ -60,7 +60,7 @@ class Reduction:
         variant = copy.copy(self.base)
         variant.graph = copy.copy(self.base.graph)
         variant.graph.parameters, variant.graph.discrete = model.graph.parameters, model.graph.discrete
-        variant.graph.whole = model.graph
+        variant.graph.whole = model.graph  # ty: ignore[invalid-attribute-access]  # of this graph alone
         variant._inputs = model._inputs
         return variant
 
@@ -88,7 +88,7 @@ def reduced(model: Model) -> Model:
     return model if reduction is None else reduction.of(model)
 
 
-def _find(model: DAE) -> Reduction | None:
+def _find(model: Model) -> Reduction | None:
     if any(not function.traced for function in model.graph.functions.values()):
         return None
     classes = Classes(model)
@@ -103,7 +103,7 @@ def _find(model: DAE) -> Reduction | None:
 class Classes:
     """Unknowns that are one and the same, up to the sign, as a forest: each points to another one, or to itself."""
 
-    def __init__(self, model: DAE):
+    def __init__(self, model: Model):
         self.model, self.graph = model, model.graph
         equations = Equations.of(model)
         self.names, self.residual = equations.names, equations.residual

@@ -13,6 +13,7 @@ References
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -306,7 +307,7 @@ def _with_multipliers(
     algebraic: np.ndarray,
     constraints: np.ndarray,
     parts: list[tuple[np.ndarray, ca.SX]],
-    resting: list[tuple[np.ndarray, ca.SX]] = (),
+    resting: Sequence[tuple[np.ndarray, ca.SX]] = (),
 ) -> System:
     """Differential equations with B κ, algebraic ones, and 0 = Aᵀ κ of resting unknowns.
 

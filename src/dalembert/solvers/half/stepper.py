@@ -24,6 +24,7 @@ from dalembert.kept import Slot
 from dalembert.linalg.saddle.saddle import SaddlePattern, factor, solve
 from dalembert.model.vocabulary import constraint_name, equation_names
 from dalembert.regularize.contradiction import ill_posed, impossible_velocities
+from dalembert.regularize.half_explicit import DescriptorForm
 from dalembert.solvers.half import core
 from dalembert.solvers.half.options import HalfExplicitOptions, Parts
 from dalembert.solvers.half.quickest import VECTORS
@@ -69,6 +70,8 @@ class HalfStepper(KernelStepper):
     """
 
     projects = True
+    form: DescriptorForm
+    saddle: Memory
 
     def __init__(self, options: HalfExplicitOptions, compiled: CompiledDescriptor, parts: Parts):
         self.options, self.compiled, self.kernel, self._quickest = options, compiled, parts.kernel, parts.quickest
@@ -196,8 +199,9 @@ class HalfStepper(KernelStepper):
         return x
 
     def largest_rate(self, t: float | None = None, x: np.ndarray | None = None) -> float:
-        """How quickly the quickest part of the motion could change at the current point, or at another one before a
-        start, in 1/s: the largest modulus of an eigenvalue. −1 if functions cannot be evaluated near the point."""
+        """See `Stepper`. −1 if functions cannot be evaluated near the point."""
+        if self._quickest is None:
+            return super().largest_rate()
         if x is not None:
             self.state.set(t=t)
             self.state.x[:] = x

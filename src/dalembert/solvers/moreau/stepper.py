@@ -31,6 +31,7 @@ from dalembert.solvers.status import Outcome, Status
 from dalembert.solvers.stepper import KernelStepper
 
 if TYPE_CHECKING:
+    from dalembert.regularize.half_explicit import DescriptorForm
     from dalembert.solvers.moreau_jean import MoreauJean
 
 TABLES: Slot[Tables] = Slot("tables of Moreau and Jean's method", most=2)
@@ -46,6 +47,8 @@ class MoreauStepper(KernelStepper):
     """A run of the method."""
 
     default_tolerance = 1e-8
+    form: DescriptorForm
+    saddle: Memory
 
     def __init__(self, options: MoreauJean, compiled: CompiledDescriptor, room: int = 0):
         self.options, self.compiled = options, compiled

@@ -3,6 +3,8 @@ explanations of lost ranks."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import casadi as ca
 import numpy as np
 
@@ -11,13 +13,16 @@ from dalembert.compile.ports import Port
 from dalembert.compile.system import CompiledSystem, leading_port, part_of_jacobian
 from dalembert.errors import RedundantConstraints, SingularConfiguration, SingularMatrix
 from dalembert.kept import Slot
-from dalembert.regularize.projected import mass_is_singular
+from dalembert.regularize.projected import ProjectedSystem, mass_is_singular
 from dalembert.solvers.implicit import LARGEST_LOOKED_AT, differences_of
 from dalembert.solvers.jacobians import Exact, Jacobian
 from dalembert.solvers.radau import constraints
 from dalembert.solvers.radau.passing import gets_through
 from dalembert.solvers.radau.stepper import RadauStepper
 from dalembert.solvers.status import NO_STEP, Status
+
+if TYPE_CHECKING:
+    from dalembert.solvers.radau.projected_options import ProjectedOptions
 
 EXACT_PART: Slot[Port] = Slot("exact part of the Jacobian", most=1)
 #: singular values of a constraint block below this fraction of the largest explain why steps got lost
@@ -42,6 +47,8 @@ class ProjectedStepper(RadauStepper):
     """A run of GEOMS."""
 
     steps_over = True
+    form: ProjectedSystem
+    options: ProjectedOptions
 
     def jacobian_by(self, compiled: CompiledSystem, strategy: Jacobian) -> tuple[Memory, Port | None]:
         if isinstance(strategy, Exact):

@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -155,7 +156,7 @@ class Host:
 @contextmanager
 def _kernel(
     module: Module, program: Program, name: str, arguments: Sequence[str], tapes: Tapes | None
-) -> Iterator[tuple[Code, Calls, Member]]:
+) -> Iterator[tuple[Any, Calls, Member]]:
     """A kernel around what is written for some members. On a processor it works on members `first` to `last`, in
     groups; on a GPU each thread, or each group of threads, has one."""
     definitions, varied = program.definitions, len(program.recipe.varied)
