@@ -213,8 +213,9 @@ def _chosen(asked: dict[str, Any], choice: MethodChoice) -> Solution:
         try:
             return _simulated(asked, choice.method, choice)
         except SimulationError as error:
-            # what a checkpoint has is of one method
-            other = None if asked["checkpoint"] is not None else next_choice(choice, asked["model"], error)
+            ran = choice if error.solution is None else error.solution.method_choice
+            # what a checkpoint has is of this choice
+            other = None if asked["checkpoint"] is not None else next_choice(ran, asked["model"], error)
             if other is None:
                 raise
             choice = other

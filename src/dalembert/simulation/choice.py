@@ -150,4 +150,5 @@ def next_choice(choice: MethodChoice, model: Model, error: SimulationError) -> M
         method=other,
         why="constraints depend on each other, and this method finds the smallest of their forces",
         tried=(*choice.tried, (repr(choice.method), told[:200])),
+        changes=(),
     )
