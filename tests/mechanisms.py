@@ -5,10 +5,11 @@ import numpy as np
 import dalembert as da
 
 
-def random_mechanism(seed, length=1.0, mass=1.0, time=1.0):
+def random_mechanism(seed, length=1.0, mass=1.0, time=1.0, hardness=1.0):
     """A model and start values: a tree of bodies, every joint two constraints, at most one closed loop.
 
-    The last three are how many of the user's units make one of ours: the mechanism is the same one in other units.
+    Length, mass and time are how many of the user's units make one of ours: the mechanism is the same one in other units.
+    Of every second joint spring and damper are stronger by the factor `hardness`.
     """
     unit_length, unit_mass, unit_time = length, mass, time
     unit_moment = unit_mass * unit_length**2 / unit_time**2
@@ -24,6 +25,8 @@ def random_mechanism(seed, length=1.0, mass=1.0, time=1.0):
     omega = rng.uniform(1.0, 5.0) / unit_time
     ahead, behind = ahead * unit_length, behind * unit_length
     mass, inertia = mass * unit_mass, inertia * (unit_mass * unit_length**2)
+    stiffness[::2] *= hardness
+    damping[::2] *= hardness
     stiffness, damping = stiffness * unit_moment, damping * (unit_moment * unit_time)
     gravity = 9.81 * (unit_length / unit_time**2)
 

@@ -13,7 +13,7 @@ METHODS = [
     da.Dassl(formulation="index1", linear_solver=da.Sparse()),
     da.Dassl(formulation="index2", jacobian=da.GroupedDifferences(partitioned=True)), da.Odassl(),
     da.Odassl(level="acceleration", linear_solver=da.Sparse()), da.Hem5(linear_solver=da.Recursive()), da.Rkf45(),
-    da.Mexx(),
+    da.Mexx(), da.Hedop5(), da.Phem56(), "auto",
 ]  # fmt: skip
 
 
@@ -33,6 +33,17 @@ def disagreements(seed):
 @pytest.mark.parametrize("seed", [0, 19, 24, 99, 110])
 def test_methods_agree(seed):
     assert disagreements(seed) == {}
+
+
+@pytest.mark.parametrize(("seed", "hardness"), [(1, 1e3), (2, 1e5), (3, 1e4), (24, 1e6), (0, 30.0), (7, 300.0)])
+def test_auto_where_joints_are_stiff(seed, hardness):
+    model, start = random_mechanism(seed, hardness=hardness)
+    exact = da.simulate(model, (0, 2), **start, method="radau5", rtol=1e-10, atol=1e-10)
+    auto = da.simulate(model, (0, 2), **start, rtol=1e-6, atol=1e-6)
+    others = [da.simulate(model, (0, 2), **start, method=m, rtol=1e-6, atol=1e-6) for m in ("hedop5", "radau5")]
+    error, worst = (max(np.abs(sol.p[-1] - exact.p[-1]).max() for sol in some) for some in ([auto], others))
+    assert error <= 10 * worst + 1e-5
+    assert auto.stats.accepted <= 1.5 * min(sol.stats.accepted * weight for sol, weight in zip(others, (1, 3))) + 150
 
 
 @pytest.mark.slow
