@@ -8,8 +8,8 @@ import dalembert as da
 def random_mechanism(seed, length=1.0, mass=1.0, time=1.0, hardness=1.0):
     """A model and start values: a tree of bodies, every joint two constraints, at most one closed loop.
 
-    Length, mass and time are how many of the user's units make one of ours: the mechanism is the same one in other units.
-    Of every second joint spring and damper are stronger by the factor `hardness`.
+    Length, mass and time are how many of the user's units make one of ours: the same mechanism in other units. Of every
+    second joint spring and damper are stronger by the factor `hardness`.
     """
     unit_length, unit_mass, unit_time = length, mass, time
     unit_moment = unit_mass * unit_length**2 / unit_time**2

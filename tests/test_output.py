@@ -215,7 +215,7 @@ def test_parts_of_another_model_are_noticed(problem, tmp_path):
 def test_more_than_the_memory_holds(problem, monkeypatch, output, words):
     """Said before anything is computed, with the size."""
     monkeypatch.setattr(dalembert.simulation.output, "memory", lambda: 1e9)
-    with pytest.raises(da.OptionError, match=rf"Output\({words}\) would take 1\.7 GB, and there are 1\.0 GB of memory"):
+    with pytest.raises(da.OptionError, match=rf"Output\({words}\) would take 1\.4 GB, and there are 1\.0 GB of memory"):
         problem.simulate(t_eval=output)
 
 

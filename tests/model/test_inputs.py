@@ -177,9 +177,9 @@ def late(t, what):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        (lambda: raises(ValueError("no data")), r"input 'q' \(line \d+ .*raised ValueError: no data at t = 0\.5"),
-        (lambda: [1, 2], r"input 'q' .*array of shape \(2,\); return one number at t = 0\.5"),
-        (lambda: None, r"input 'q' .*returned None.* at t = 0\.5"),
+        (lambda: raises(ValueError("no data")), r"input 'q' \(line \d+ .*raised ValueError: no data at t = 0\.[5-9]"),
+        (lambda: [1, 2], r"input 'q' .*array of shape \(2,\); return one number at t = 0\.[5-9]"),
+        (lambda: None, r"input 'q' .*returned None.* at t = 0\.[5-9]"),
         (lambda: np.nan, r"input .*not finite beyond t = 0\.(5|49999)"),
     ],
     ids=["raises", "two values", "None", "NaN"],

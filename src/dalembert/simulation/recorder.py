@@ -28,7 +28,7 @@ from dalembert.solution import (
     Trajectory,
 )
 from dalembert.solution.spool import Spool, Steps
-from dalembert.solvers.multipliers import evaluate, multipliers_of, settler, with_rows
+from dalembert.solvers.multipliers import evaluate, settler, with_rows
 from dalembert.solvers.status import ATTEMPT
 
 if TYPE_CHECKING:
@@ -116,16 +116,23 @@ class Recorder:
                 ) from None
             return
         segment = self.segment
-        settles = segment.form.settles_multipliers
+        settles = self._settles(segment)
         waits = self._can_wait(segment)
         if settles and not waits:
-            c = multipliers_of(segment.form).settled_steps(segment.model, t, h, c)
+            c = settler(segment.form).settled_steps(segment.model, t, h, c)
         if self._spool is not None:
             self._to_disk(lambda spool: spool.append(t, h, self._in_result(c)))
             return
         self._chunks.append((t, h, self._in_result(c)))
         if settles and waits:
             self._owed.add(Stretch(self.steps, self.steps + len(t), self._layout_of(segment), segment.model))
+
+    def _settles(self, segment: Segment) -> bool:
+        """Whether multipliers in results follow from the motion: between steps those of explicit methods, too, where
+        users have not chosen one."""
+        if self.pilot is None or segment.active is not None:
+            return segment.form.settles_multipliers
+        return bool(self.form.slices.keys() & {"lam", "mu"})
 
     def _layout_of(self, segment: Segment) -> Form:
         """The form in whose layout the result has steps of a segment that can wait."""
@@ -165,10 +172,10 @@ class Recorder:
         if not len(wanted):
             return
         segment = self.segment
-        if segment.form.settles_multipliers:
+        if self._settles(segment):
             used = np.unique(np.concatenate([step, np.maximum(step - 1, 0)]))  # a step begins where the last one ends
             first, step = np.flatnonzero(np.diff(used, prepend=-2) > 1), np.searchsorted(used, step)
-            c = multipliers_of(segment.form).settled_steps(segment.model, t[used], h[used], c[used], first)
+            c = settler(segment.form).settled_steps(segment.model, t[used], h[used], c[used], first)
         self._points.append((wanted, self._in_result(evaluate(c, step, s))))
 
     def tried(self, rows: np.ndarray | None) -> None:
