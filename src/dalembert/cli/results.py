@@ -203,5 +203,5 @@ def draw(solution: Solution, path: Path, names: Sequence[str] | None) -> None:
         ax.grid(alpha=0.25)
     ax.set_xlabel("t")
     name = "result" if solution.model is None else solution.model.name
-    figure.suptitle(f"{name}: {solution.method.partition('(')[0]}, {solution.formulation}")
+    figure.suptitle(f"{name}: {solution.method_name}, {solution.formulation}")
     figure.savefig(path, dpi=130)

@@ -168,7 +168,7 @@ def summary(solution: Solution, title: str, problem: Problem | None) -> dict[str
     levels = ("position", "velocity") if model is not None and model.names("p") and not solution.partial else ()
     return {
         "title": title, "model": None if model is None else model.name,
-        "method": solution.method.partition("(")[0], "options": solution.method, "formulation": solution.formulation,
+        "method": solution.method_name, "options": solution.method, "formulation": solution.formulation,
         "choice": None if solution.method_choice is None else str(solution.method_choice),
         "status": solution.status, "message": solution.message, "success": solution.success,
         "interval": list(solution.trajectory.interval), "points": len(solution.t),

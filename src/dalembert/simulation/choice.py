@@ -49,7 +49,7 @@ class MethodChoice:
     changes: tuple[Change, ...] = ()  # others that took over on the way
 
     def __str__(self) -> str:
-        later = "".join(f"; from t = {change.t:.6g} on {change.method}: {change.why}" for change in self.changes)
+        later = "".join(f"; {change}" for change in self.changes)
         before = "".join(f"; {method} was tried before: {what}" for method, what in self.tried)
         return f"{self.method!r}: {self.why}{later}{before}"
 

@@ -86,6 +86,9 @@ class Change:
     method: str
     why: str
 
+    def __str__(self) -> str:
+        return f"from t = {self.t:.6g} on {self.method}: {self.why}"
+
 
 class Pilot:
     """Of one run with two candidates."""

@@ -479,6 +479,16 @@ class Solution(StateView):
 
     # -- text ------------------------------------------------------------------------------------------------------
 
+    @property
+    def method_name(self) -> str:
+        """The method without its options; several if they took turns.
+
+        >>> import dalembert as da
+        >>> da.problems.pendulum().simulate(method=da.Radau5(formulation="index2")).method_name
+        'Radau5'
+        """
+        return " and ".join(part.partition("(")[0] for part in self.method.split(" and ")) or "unknown"
+
     def __repr__(self) -> str:
         first, last = self.trajectory.interval
         steps = f"{self.stats.accepted} step{'' if self.stats.accepted == 1 else 's'}"

@@ -64,7 +64,7 @@ class Animation:
         self.scene, self.plots, self.title = scene, plots, title
         self.marks = marks(sol)
         self.speed = _speed(self.t) if speed is None else speed
-        self.subtitle = f"{sol.method.partition('(')[0]}, {sol.stats.accepted} steps" if sol.method else ""
+        self.subtitle = f"{sol.method_name}, {sol.stats.accepted} steps" if sol.method else ""
         self.note = ""  # that is shown in the picture
         self.path: Path | None = None
 

@@ -120,17 +120,14 @@ def values(sol: Solution) -> str:
 
 def method(sol: Solution) -> str:
     """What integrated it, why, and with which options."""
-    rows = [("method", method_name(sol)), ("formulation", sol.formulation or "—")]
+    rows = [("method", sol.method_name), ("formulation", sol.formulation or "—")]
     rows += [(name, str(value)) for name, value in sol.settings.items()]
     rows += _choice(sol.method_choice)
-    inside = sol.method.partition("(")[2].removesuffix(")")
-    if inside:
-        rows.append(("options", "; ".join(_split(inside))))
+    for text in sol.method.split(" and "):
+        inside = text.partition("(")[2].removesuffix(")")
+        if inside:
+            rows.append(("options", "; ".join(_split(inside))))
     return _facts(rows)
-
-
-def method_name(sol: Solution) -> str:
-    return sol.method.partition("(")[0] or "unknown"
 
 
 def _choice(choice: Any) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.checks import shown
 from dalembert.errors import DalembertError, OptionError
 from dalembert.viewer.animation import animate, title_of, write_page
-from dalembert.viewer.chapters import chapters, method_name
+from dalembert.viewer.chapters import chapters
 from dalembert.viewer.curves import Plot, plots_of
 from dalembert.viewer.encode import Packer
 from dalembert.viewer.page import asset, embedded, page, player, plotted
@@ -79,7 +79,7 @@ def _head(sol: Solution, title: str, nav: str) -> str:
 
     first, last = sol.trajectory.interval
     facts = [("time", f"{first:.6g} … {last:.6g}"), ("steps", f"{sol.stats.accepted:,}".replace(",", "\u202f"))]
-    facts.append(("method", method_name(sol)))
+    facts.append(("method", sol.method_name))
     if sol.stats.seconds:
         facts.append(("wall time", f"{sol.stats.seconds:.3g} s"))
     facts.append(("dalembert", __version__))

@@ -20,7 +20,7 @@ CURVES, POINTS = 6, 240
 def solution_html(sol: Solution) -> str:
     """What happened, and the first variables over time."""
     first, last = sol.trajectory.interval
-    rows = [("status", sol.status), ("t", f"{first:.6g} … {last:.6g}"), ("method", sol.method.partition("(")[0])]
+    rows = [("status", sol.status), ("t", f"{first:.6g} … {last:.6g}"), ("method", sol.method_name)]
     rows += [("formulation", sol.formulation), ("steps", str(sol.stats.accepted))]
     rows += [("rejected", str(sol.stats.rejected))] if sol.stats.rejected else []
     rows += [("events", repr(sol.events))] if len(sol.events) else []
