@@ -265,9 +265,9 @@ def kill_at_random(tmp_path, kills, seed, t_end):
 
 
 def test_killed_at_a_random_moment(tmp_path):
-    kill_at_random(tmp_path, 1, 1, 20)
+    kill_at_random(tmp_path, 1, 1, 600)
 
 
 @pytest.mark.slow
 def test_killed_at_twenty_random_moments(tmp_path):
-    assert len(set(kill_at_random(tmp_path, 20, 7, 400))) > 3
+    assert len(set(kill_at_random(tmp_path, 20, 7, 8000))) > 3

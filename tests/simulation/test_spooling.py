@@ -299,12 +299,12 @@ def kill_at_random(tmp_path, kills, seed, t_end):
 
 
 def test_killed_at_a_random_moment(tmp_path):
-    kill_at_random(tmp_path, 1, 1, 100)
+    kill_at_random(tmp_path, 1, 1, 6000)
 
 
 @pytest.mark.slow
 def test_killed_at_twenty_random_moments(tmp_path):
-    assert len(set(kill_at_random(tmp_path, 20, 7, 1500))) > 3
+    assert len(set(kill_at_random(tmp_path, 20, 7, 60_000))) > 3
 
 
 LONG = """

@@ -327,17 +327,18 @@ problem = da.problems.andrews()
 samples = da.MonteCarlo({"m1": (0.04, 0.05)}, int(sys.argv[3]))
 problem.simulate()
 print("ready", flush=True)
-study = da.sweep(problem, samples, store=sys.argv[1], workers=2, rtol=1e-8, atol=1e-8)
+study = da.sweep(problem, samples, store=sys.argv[1], workers=2, engine=sys.argv[4], rtol=1e-8, atol=1e-8)
 np.save(sys.argv[2], np.column_stack([study[name] for name in study.names]))
 """
 
 
-def kill_at_random(tmp_path, kills, seed, members):
+def kill_at_random(tmp_path, kills, seed, members, engine="auto"):
     store, result, problem = tmp_path / "s.h5", tmp_path / "result.npy", da.problems.andrews()
     samples = da.MonteCarlo({"m1": (0.04, 0.05)}, members)
     problem.simulate()
-    whole, seconds = timed(lambda: da.sweep(problem, samples, workers=2, rtol=1e-8, atol=1e-8))
-    done = kill_again_and_again(RUNNING, (store, result, members), seconds, kills, seed, lambda: finished(store))
+    whole, seconds = timed(lambda: da.sweep(problem, samples, workers=2, engine=engine, rtol=1e-8, atol=1e-8))
+    script = (store, result, members, engine)
+    done = kill_again_and_again(RUNNING, script, seconds, kills, seed, lambda: finished(store))
     assert (np.diff(done) >= 0).all()  # nothing finished is lost
     np.testing.assert_array_equal(np.load(result), np.column_stack([whole[name] for name in whole.names]))
     return done
@@ -354,12 +355,12 @@ def finished(store):
 
 
 def test_killed_at_a_random_moment(tmp_path):
-    kill_at_random(tmp_path, 1, 3, 30)
+    kill_at_random(tmp_path, 1, 3, 300)
 
 
 @pytest.mark.slow
 def test_killed_at_twenty_random_moments(tmp_path):
-    assert len(set(kill_at_random(tmp_path, 20, 5, 60))) > 3
+    assert len(set(kill_at_random(tmp_path, 20, 5, 10_000, "threads"))) > 3
 
 
 # -- clusters ----------------------------------------------------------------------------------------------------------

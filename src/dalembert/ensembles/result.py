@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.errors import DalembertError, OptionError
+from dalembert.kept import computed
 from dalembert.model.namespace import explain_unknown
 from dalembert.solvers.status import Status
 
@@ -253,10 +254,12 @@ class Ensemble:
     def status(self) -> Statuses:
         return self._results.counts[0].astype(np.int16).view(Statuses)
 
-    @property
+    @computed
     def success(self) -> np.ndarray:
         """Mask of the members that have come to their end, be it that of the interval or an event."""
-        return np.isin(self._results.counts[0], (int(Status.DONE), int(Status.EVENT)))
+        mask = np.isin(self._results.counts[0], (int(Status.DONE), int(Status.EVENT)))
+        mask.flags.writeable = False
+        return mask
 
     def ended_by(self, member: int) -> str | None:
         """The event that has ended a member, or None."""

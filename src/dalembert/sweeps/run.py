@@ -111,7 +111,7 @@ def sweep(
     result = Sweep(values, job.times, None if store is None else _asked(job))
     kept = None if store is None else Store(as_path(store, "store"), result)
     crew = engine_for(job, workers, engine, client, len(result))
-    todo = [number for number in range(len(result)) if not result.success[number]]
+    todo = np.flatnonzero(~result.success).tolist()
     with over_count(progress, len(result)) as tell:
         try:
             _run(result, crew, todo, kept, retries, tell)
