@@ -146,6 +146,8 @@ def test_a_run_that_goes_on_has_the_bits_of_one_that_was_not_stopped(tmp_path):
     for most in range(60, whole.stats.accepted, 37):
         with pytest.raises(da.TooManySteps):
             da.simulate(model, (0, 10), **START, checkpoint=checkpoint, max_steps=most)
+    with pytest.raises(da.FileError, match="method"):
+        da.simulate(model, (0, 10), **START, checkpoint=checkpoint, method="hedop5")
     sol = da.simulate(model, (0, 10), **START, checkpoint=checkpoint)
     np.testing.assert_array_equal(sol.x, whole.x)
     assert str(sol.method_choice) == str(whole.method_choice)

@@ -55,7 +55,7 @@ def parts(task: Task) -> dict[str, Part]:
     return {
         "dalembert": (__version__, __version__),
         **{name: (hashed, None) for name, hashed in model_parts(task.model).items()},
-        "method": (fingerprint(task.options), repr(task.options)),
+        "method": _method(task),
         "t_span": (fingerprint(task.t0, task.t1), f"({task.t0!r}, {task.t1!r})"),
         "start values": (fingerprint(task.given, task.initial_conditions, task.fixed), None),
         **{name: (fingerprint(values), _spread(values)) for name, values in tolerances.items()},
@@ -67,6 +67,12 @@ def parts(task: Task) -> dict[str, Part]:
         "trace": (str(task.trace), str(task.trace)),
         "spool": (spool, spool),
     }
+
+
+def _method(task: Task) -> Part:
+    if task.pilot is None:
+        return fingerprint(task.options), repr(task.options)
+    return fingerprint("auto", task.options), f"'auto' with {task.options!r}"
 
 
 def _spread(values: np.ndarray) -> str:

@@ -249,7 +249,7 @@ class Loop:
             stepper = segment.stepper
             self._open = True
             not_interrupted()
-            reason = stepper.advance(None if self.pilot is None else self.pilot.patience)
+            reason = stepper.advance(None if self.pilot is None else self.pilot.most(int(stepper.counts[Count.STEPS])))
             t, h, c = stepper.collect()
             self.recorder.tried(stepper.take_trace())
             if reason in (Status.EVENT, Status.EVENT_FAILED):
@@ -274,7 +274,7 @@ class Loop:
             if reason in (Status.BUFFER_FULL, Status.EVENT):
                 self._must_progress()
                 if self.pilot is not None and reason == Status.BUFFER_FULL:
-                    self._take(self.pilot.judged(self.segments, h, stepper.t, end))
+                    self._take(self.pilot.judged(self.segments, h, stepper.t, self.t1))
                 self._save_if_due()
                 continue
             if reason == Status.EVENT_FAILED:

@@ -22,7 +22,7 @@ import numpy as np
 from dalembert.kept import computed
 from dalembert.regularize.form import Form
 from dalembert.solvers.method import MethodOptions, Tolerances
-from dalembert.solvers.status import NO_STEP, Status
+from dalembert.solvers.status import NO_STEP, Count, Status
 
 if TYPE_CHECKING:
     from dalembert.model import Model
@@ -40,6 +40,8 @@ AHEAD = 150
 #: steps until the first look, where stability demands so many of them, and where it demands fewer; and until the next
 #: ones at most, of which those of an implicit method are fewer and longer
 FIRST, FEW, CALM, MOST = 24, 50, 72, 512
+#: steps of one look at least, and from one to the next after methods were tried in vain again and again
+LEAST, LONGEST = 8, 20_000
 #: h ρ of excited motion is the fifth root of the tolerance, times this; where it is so much larger, it is at rest
 EXCITED, AT_REST = 5.0, 2.5
 #: the tolerance down to which explicit steps are asked for more than the user does; see `tightened`
@@ -98,7 +100,8 @@ class Pilot:
         self.flying = self.first = explicit
         self.changes: list[Change] = []
         self.why_first = ""
-        self.patience = FIRST  # steps until the next look
+        self.patience = FIRST  # steps from one look to the next
+        self._looked = 0  # steps when the last look was taken
         self._trial = False  # whether the method that flies has to prove that it is better
         self._products: dict[bool, float] = {}  # h ρ of explicit (True) and implicit (False) steps, where last seen
         self._refused = 0.0  # h ρ of explicit steps at which the implicit method was not better
@@ -125,13 +128,18 @@ class Pilot:
         else:
             self.why_first = f"not stiff at the start (quickest rate {rate:.2g}/s): an explicit method is quickest"
 
-    def judged(self, segments: Segments, h: np.ndarray, t: float, end: float) -> Candidate | None:
-        """After some steps of sizes h: the method to go on with, if that is another one."""
+    def most(self, taken: int) -> int:
+        """Steps until the next look, where so many were taken: events and breakpoints do not put it off for ever."""
+        return max(self.patience - (taken - self._looked), LEAST)
+
+    def judged(self, segments: Segments, h: np.ndarray, t: float, t1: float) -> Candidate | None:
+        """After some steps of sizes h, at t, on the way to t1: the method to go on with, if that is another one."""
         explicit = self.flying is self.explicit
+        self._looked = int(segments.current.stepper.counts[Count.STEPS])
         self.patience = min(2 * self.patience, max(MOST if explicit else MOST // 4, self._pause))
         if self._stays or not len(h):
             return None
-        size, ahead = float(np.abs(h[-4:]).mean()), abs(end - t)
+        size, ahead = float(np.abs(h[-4:]).mean()), abs(t1 - t)
         if ahead < AHEAD * size * (1.0 if explicit else 1.0 / COST):
             return None
         if explicit:
@@ -183,7 +191,7 @@ class Pilot:
 
     def _back(self, to: Candidate, t: float, why: str) -> Candidate:
         """The method that was tried is not."""
-        self._pause *= 4
+        self._pause = min(4 * self._pause, LONGEST)
         change = self._change(to, t, why)
         self.patience = self._pause
         return change
@@ -235,7 +243,7 @@ class Pilot:
             "explicit": [candidate is self.explicit for candidate in (self.first, self.flying)],
             "why_first": self.why_first,
             "changes": [[change.t, change.method, change.why] for change in self.changes],
-            "patience": self.patience,
+            "patience": [self.patience, self._looked],
             "trial": [self._trial, self._short],
             "products": [self._products.get(which, -1.0) for which in (True, False)],
             "refused": self._refused,
@@ -245,7 +253,8 @@ class Pilot:
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         self.first, self.flying = (self.explicit if which else self.implicit for which in memory["explicit"])
-        self.why_first, self.patience = memory["why_first"], memory["patience"]
+        self.why_first = memory["why_first"]
+        self.patience, self._looked = memory["patience"]
         self._trial, self._short = memory["trial"]
         self.changes = [Change(*change) for change in memory["changes"]]
         products = zip((True, False), memory["products"], strict=True)
