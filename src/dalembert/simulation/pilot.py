@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: of h ρ: explicit methods of order 5 are stable up to here
 STABLE = 3.3
 #: how much longer implicit steps must be than explicit ones
-COST = 3.0
+COST = 2.5
 #: explicit steps that stability demands from the start on, from which a run begins implicitly
 MANY = 90
 #: steps that must be ahead for a change to be worth while
@@ -42,6 +42,8 @@ AHEAD = 150
 FIRST, FEW, CALM, MOST = 24, 50, 72, 512
 #: steps of one look at least, and from one to the next after methods were tried in vain again and again
 LEAST, LONGEST = 8, 20_000
+#: of these pauses, until a method that was not better is tried again
+AGAIN = 3
 #: h ρ of excited motion is the fifth root of the tolerance, times this; where it is so much larger, it is at rest
 EXCITED, AT_REST = 5.0, 2.5
 #: the tolerance down to which explicit steps are asked for more than the user does; see `tightened`
@@ -105,6 +107,7 @@ class Pilot:
         self._trial = False  # whether the method that flies has to prove that it is better
         self._products: dict[bool, float] = {}  # h ρ of explicit (True) and implicit (False) steps, where last seen
         self._refused = 0.0  # h ρ of explicit steps at which the implicit method was not better
+        self._again = 0  # steps from which on it is tried again all the same
         self._failed: tuple[float, bool] | None = None  # where and by which method no step was possible
         self._stays = False
         self._short = False  # whether implicit steps were short when they were last looked at
@@ -158,9 +161,11 @@ class Pilot:
         other = self._products.get(False)
         if trial and other is not None:  # was tried because implicit steps had become short
             if other <= self._cost * product:
-                return self._keep(refused=product)
+                return self._refuse(product)
             return self._back(self.implicit, t, "implicit steps are longer by more than they cost")
-        if self.explicit.worth > 1.0 or product <= max(min(AT_REST * self.excited, STABLE / 2), 1.5 * self._refused):
+        if self.explicit.worth > 1.0 or product <= min(AT_REST * self.excited, STABLE / 2):
+            return None
+        if product <= 1.5 * self._refused and self._looked < self._again:
             return None
         self._trial = True
         why = "limited by stability" if product > STABLE / 2 else "short although nothing moves quickly"
@@ -170,8 +175,9 @@ class Pilot:
         other = self._products.get(True)
         if trial and other is not None:  # was tried because explicit steps were limited by stability
             if product >= self._cost * other:
-                return self._keep(refused=0.0)
-            self._refused = other
+                self._pause, self._refused = FIRST, 0.0
+                return None
+            self._refuse(other)
             return self._back(self.explicit, t, "implicit steps are not longer by what they cost more")
         short = product < COST * self.excited or (other is None and product < COST)
         again, self._short = self._short, short
@@ -185,12 +191,13 @@ class Pilot:
         """Of an implicit step, in steps of the explicit method."""
         return COST / self.explicit.worth
 
-    def _keep(self, refused: float) -> None:
-        """The method that was tried is the better one."""
-        self._pause, self._refused = FIRST, refused
+    def _refuse(self, product: float) -> None:
+        """Implicit steps do not pay where explicit ones have this h ρ; after some time that is tried once more."""
+        self._pause = min(4 * self._pause, LONGEST)
+        self._refused, self._again = product, self._looked + AGAIN * self._pause
 
     def _back(self, to: Candidate, t: float, why: str) -> Candidate:
-        """The method that was tried is not."""
+        """The method that was tried is not the better one."""
         self._pause = min(4 * self._pause, LONGEST)
         change = self._change(to, t, why)
         self.patience = self._pause
@@ -220,7 +227,7 @@ class Pilot:
     def stay(self) -> None:
         """The last change was not possible."""
         self.changes.pop()
-        self.patience, self._trial, self._refused = MOST, False, STABLE
+        self.patience, self._trial, self._refused, self._again = MOST, False, STABLE, self._looked + LONGEST
 
     # -- what is measured ------------------------------------------------------------------------------------------
 
@@ -246,7 +253,7 @@ class Pilot:
             "patience": [self.patience, self._looked],
             "trial": [self._trial, self._short],
             "products": [self._products.get(which, -1.0) for which in (True, False)],
-            "refused": self._refused,
+            "refused": [self._refused, self._again],
             "pause": self._pause,
             "failed": None if self._failed is None else list(self._failed),
         }
@@ -259,5 +266,6 @@ class Pilot:
         self.changes = [Change(*change) for change in memory["changes"]]
         products = zip((True, False), memory["products"], strict=True)
         self._products = {which: value for which, value in products if value >= 0.0}
-        self._refused, self._pause = memory["refused"], memory["pause"]
+        self._pause = memory["pause"]
+        self._refused, self._again = memory["refused"]
         self._failed = None if memory["failed"] is None else tuple(memory["failed"])
