@@ -8,7 +8,7 @@ beside how quickly the solution does. With ρ the largest rate, explicit steps h
 - limited by stability, if h ρ is a number of the size of `STABLE`, or between the two, if that part is at rest.
 
 In the second case the implicit method is tried, and keeps the run if its steps are more than `COST` times longer. What
-is looked at are sizes of steps, never times: the same call takes the same steps on every machine.
+is looked at are sizes of steps, never times: the same call takes the same steps again.
 """
 
 from __future__ import annotations

@@ -15,8 +15,10 @@ from dalembert.solvers.half import core
 from dalembert.solvers.half.core import FINE
 from dalembert.solvers.ports import ports_type
 
-#: pairs of powers, and the change of the estimate below which there are no more
-PAIRS, CLOSE = 10, 0.1
+#: pairs of powers, and the difference of three estimates below which there are no more
+PAIRS, CLOSE = 12, 0.05
+#: pairs after which other directions have faded
+SETTLED = 4
 #: vectors of work space
 VECTORS = 5
 
@@ -76,23 +78,26 @@ def largest_rate(state, ports, la, work):
         weight[i] = atol[i] + rtol[i] * abs(x[i])
         # any direction but a special one: parts of the golden ratio, without a pattern
         u[i] = 0.0 if i < n_p else weight[i] * (0.5 + (0.6180339887498949 * (i + 1)) % 1.0) * (1.0 - 2.0 * (i % 2))
-    rate = 0.0
-    for _ in range(PAIRS):
+    rate, last, last_but_one, product = 0.0, 0.0, 0.0, 1.0
+    for pair in range(PAIRS):
         before = size(u, weight, n_p, n_d)
         if not (before > 0.0 and np.isfinite(before)):
             return rate
         if applied(state, ports, la, base, weight, u, y, w) != FINE:
             return -1.0
         if not size(w, weight, 0, n_d) > 0.0:
-            return rate
+            return 0.0
         if applied(state, ports, la, base, weight, w, y, u) != FINE:
             return -1.0
-        last, rate = rate, np.sqrt(size(u, weight, n_p, n_d) / before)
+        last_but_one, last, rate = last, rate, np.sqrt(size(u, weight, n_p, n_d) / before)
         if not np.isfinite(rate):
             return -1.0
-        if abs(rate - last) <= CLOSE * rate:
-            break
-    return rate
+        most, least = max(rate, last, last_but_one), min(rate, last, last_but_one)
+        if pair >= 2 and most - least <= CLOSE * most:
+            return rate
+        if pair >= SETTLED:
+            product *= rate ** (1.0 / (PAIRS - SETTLED))
+    return product  # damped oscillations grow by turns: the mean
 
 
 def rate_kernel(layout, name):
