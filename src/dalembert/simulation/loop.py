@@ -293,7 +293,7 @@ class Loop:
         segments, before = self.segments, self.segments.current
         t, x = before.stepper.t, before.stepper.x
         vectors = before.vectors(before.settled(t, x), self.model)
-        _, segment = segments.take(candidate)
+        segment = segments.take(candidate)
         try:
             x, x_dot = segment.consistent(t, segment.own_vectors(t, vectors, vectors, AFTER_ACTION), "correct")
         except SimulationError:

@@ -210,8 +210,8 @@ class Segments:
             self._known[key] = self._complementary(active) if complementary else self._new(*key)
         return self._known[key]
 
-    def take(self, candidate: Candidate) -> tuple[Segment, Segment]:
-        """From now on by another method. Returns the segment until now and its counterpart; counters go on in that."""
+    def take(self, candidate: Candidate) -> Segment:
+        """The segment of another method with the same constraints in force, from now on; counters go on in it."""
         before, self.candidate = self.current, candidate
         self.current = segment = self.of(before.active)
         segment.stepper.counts[:] = before.stepper.counts
@@ -219,7 +219,7 @@ class Segments:
         if model is not segment.model:
             segment.stepper.set_discrete(model)
             self.current = self._known[before.active, candidate] = segment.of_model(model)
-        return before, self.current
+        return self.current
 
     def _complementary(self, active: frozenset[str] | None) -> Segment:
         """One form and stepper for all; what is in force tells them apart."""
