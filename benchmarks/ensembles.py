@@ -208,21 +208,21 @@ def on_gpu() -> None:
 def kernels() -> None:
     """The kernel `integrate` alone, several times on the same members, by who has a member."""
     import dalembert.ensembles.carry as carry
-    import dalembert.ensembles.work as work
+    import dalembert.ensembles.gpu as gpu
     from dalembert.compile.generated.cuda import Moment, find_device
     from dalembert.compile.generated.nvptx import GROUPS, SLOW_THREADS, THREADS
     from dalembert.solvers.half.generated.layout import INTEGRATE
 
-    class Repeated(work.GpuWork):
+    class Repeated(gpu.GpuWork):
         """One block, integrated again and again."""
 
         def run(self, results, tell):
             device, n, everything = self.device, self.job.members.n, self.job.common().arrays()
             device.enter()
             if self.written.tapes is not None:
-                everything |= dict(zip(work.TAPES, self.written.tapes.arrays(), strict=True))
-            common = {name: work._sent(device, array) for name, array in everything.items()}
-            slot = work.Slot(self, -(-n // work.WARP) * work.WARP, common)
+                everything |= dict(zip(gpu.TAPES, self.written.tapes.arrays(), strict=True))
+            common = {name: gpu._sent(device, array) for name, array in everything.items()}
+            slot = gpu.Slot(self, -(-n // gpu.WARP) * gpu.WARP, common)
             for buffer in common.values():
                 buffer.send(slot.stream)
             self.begun = Moment(device)
@@ -240,7 +240,7 @@ def kernels() -> None:
             self.spans = [(0.0, best)]
 
     print(f"\n{find_device().name}: trajectories a second of the kernel `integrate` alone, the best of four")
-    chosen, usual = work.gpu_target, carry.GpuWork
+    chosen, usual = gpu.gpu_target, carry.GpuWork
     for name, problem, n, targets in (
         ("Andrews", da.problems.andrews(), 100_000, (THREADS,)),
         ("Andrews", da.problems.andrews(), 1_000_000, (THREADS,)),
@@ -250,11 +250,11 @@ def kernels() -> None:
     ):
         given = spread(problem, n)
         for target in targets:
-            work.gpu_target, carry.GpuWork = lambda program, device, target=target: target, Repeated
+            gpu.gpu_target, carry.GpuWork = lambda program, device, target=target: target, Repeated
             try:
                 found = da.ensemble(**given, device="gpu")
             finally:
-                work.gpu_target, carry.GpuWork = chosen, usual
+                gpu.gpu_target, carry.GpuWork = chosen, usual
             who = f"{target.group} threads" if target.group else "a thread"
             print(f"{name:28} {n:9d} {who:12} {n / found.kernel_seconds:10.3g}", flush=True)
 

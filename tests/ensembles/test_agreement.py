@@ -9,7 +9,7 @@ from families import VARIED, alone, family
 import dalembert as da
 from dalembert.compile.generated.code import Target
 from dalembert.compile.generated.host import compile_host
-from dalembert.ensembles.work import HostWork
+from dalembert.ensembles.cores import HostWork
 from dalembert.solvers.half.generated.program import Host, Program
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.InitialValuesCorrected")

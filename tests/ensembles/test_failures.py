@@ -10,7 +10,7 @@ import pytest
 from families import family
 
 import dalembert as da
-from dalembert.ensembles import work
+from dalembert.ensembles import cores
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.InitialValuesCorrected")
 
@@ -54,6 +54,44 @@ def test_start_values_that_cannot_be_found():
     np.testing.assert_allclose(found.end.p[2] @ found.end.p[2], 0.81, rtol=1e-12)
 
 
+def test_too_many_irregular_members_for_simulate_have_no_result_either(monkeypatch):
+    """What generated code makes of start values that it could not correct is nothing, whoever looks at it."""
+    monkeypatch.setattr("dalembert.ensembles.carry.MOST_ALONE", 2)
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1, 1], force=[0, -9.81], parameters={"square": 1.0},
+        holonomic=lambda s: [s.x**2 + s.y**2 - s.square],
+    )  # fmt: skip
+    squares = np.array([1.0, -1.0, 0.81, -1.0, -2.0, -3.0, 0.9])
+    given = dict(p0=[1.0, 0.0], parameters={"square": squares}, events=da.Event(lambda s: s.x, name="lowest"))
+    found = da.ensemble(model, (0, 1), **given, t_eval=[0.0, 1.0], device="cpu")
+    words = found.status.words.tolist()
+    assert words == ["finished", "failed", "finished", "failed", "irregular start", "irregular start", "finished"]
+    assert found.success.tolist() == (squares > 0).tolist()
+    assert np.isnan(found.p[~found.success]).all()
+    assert np.isnan(found.end.t[~found.success]).all()
+    assert not found.accepted[~found.success].any()
+    assert not found.events["lowest"].count[~found.success].any()
+    assert "solution(member) simulates this one" in found.errors[5]
+    with pytest.raises(da.InconsistentInitialValues):
+        found.solution(5)
+
+
+def test_irregular_members_have_no_result_before_simulate_has_looked_at_them(monkeypatch):
+    model = da.EquationsOfMotion(
+        p=["x"], mass=[1], force=[0], parameters={"square": 1.0}, holonomic=lambda s: [s.x**2 - s.square]
+    )
+
+    def stop(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dalembert.ensembles.carry.simulate", stop)
+    with pytest.raises(da.Interrupted) as caught:
+        da.ensemble(model, (0, 1), p0=[1.0], parameters={"square": [1.0, -1.0]}, device="cpu")
+    partial = caught.value.solution
+    assert partial.success.tolist() == [True, False]
+    assert np.isnan(partial.end.p[1]).all()
+
+
 def test_a_singular_position_is_left_to_simulate():
     """Two constraints that touch each other: generated code has no other pivots, but `simulate` has words."""
     model = da.EquationsOfMotion(
@@ -88,6 +126,10 @@ PENDULUM = da.problems.pendulum().model
         (dict(parameters={"g": [1.0, 2.0]}, v0=np.zeros((3, 2))), "v0 has values for 3 members.*'g' has 2"),
         (dict(parameters={"gg": 1.0}, n=2), "there is no 'gg'; did you mean 'g'"),
         (dict(parameters={"g": [1.0, np.nan]}), "parameter 'g' of member 1 is nan"),
+        (dict(parameters={"g": [1.0, 2.0]}, v0=np.array([[0, 0], [0, np.inf]])), "v0 of member 1 is inf"),
+        (dict(parameters={"gg": 1.0, "g": [1.0, np.nan]}), "(?s)there is no 'gg'.*'g' of member 1 is nan"),
+        (dict(parameters={"g": np.array([1, np.finfo(np.longdouble).max])}), "'g' of member 1 is inf"),
+        (dict(p0=np.broadcast_to(1.0, (10**12, 2))), "p0 has 2000000000000 numbers: there are .* of memory"),
         (dict(parameters={"g": "heavy"}, n=2), "parameter 'g' is 'heavy'"),
         (dict(p0={"x": [1.0, 2.0], "z": 1.0}), "there is no 'z'"),
         (dict(p0={"x": [1.0, 2.0]}), "p0= is missing: start values for 'y'"),
@@ -137,14 +179,28 @@ def test_something_that_is_no_model():
         da.ensemble("pendulum", (0, 1), n=2)
 
 
-def test_an_interval_of_no_length():
-    found = da.ensemble(PENDULUM, (0, 0), p0=[1.0, 0.0], n=2, device="cpu")
+@pytest.mark.parametrize("t", [0.0, -2.5])
+def test_an_interval_of_no_length(t, monkeypatch):
+    monkeypatch.setattr("dalembert.ensembles.carry.simulate", None)  # it takes no help
+    events = [da.Event(lambda s: s.y, name="horizontal"), da.Event(lambda s: s.t - t, name="now")]
+    lengths = np.linspace(0.9, 1.1, 20)
+    given = dict(p0=[1.0, 0.0], v0=[0.0, 0.3], parameters={"L": lengths}, t_eval=[t], events=events)
+    found = da.ensemble(PENDULUM, (t, t), **given, multipliers=True, device="cpu")
+    monkeypatch.undo()
     assert found.success.all()
-    np.testing.assert_array_equal(found.end.p, [[1.0, 0.0]] * 2)
+    assert not found.accepted.any()
+    assert (found.end.t == t).all()
+    for i in (0, 7, 19):
+        sol = da.simulate(PENDULUM, (t, t), **{**given, "parameters": {"L": lengths[i]}}, method="hem5")
+        for name in ("p", "v", "lam"):
+            np.testing.assert_allclose(getattr(found, name)[i, 0], getattr(sol, name)[0], rtol=1e-12)
+            np.testing.assert_allclose(getattr(found.end, name)[i], getattr(sol, name)[0], rtol=1e-12)
+        for event in events:
+            assert found.events[event.name].count[i] == len(sol.events.named(event.name))
 
 
 def test_interrupted_ensembles_keep_what_there_is(monkeypatch):
-    monkeypatch.setattr(work, "HOST_BLOCK", 8)
+    monkeypatch.setattr(cores, "HOST_BLOCK", 8)
     given = family("pendulum", 400)
     da.ensemble(**given, device="cpu")
 

@@ -11,7 +11,7 @@ import dalembert as da
 from dalembert.compile.generated import cuda
 from dalembert.compile.generated.cuda import Device, Driver, find_device
 from dalembert.compile.generated.nvptx import GROUPS, SLOW_THREADS, THREADS
-from dalembert.ensembles import work
+from dalembert.ensembles import gpu
 from dalembert.solvers.half.generated.program import Recipe, program_of
 from dalembert.solvers.half.generated.scheme import EventScheme, Scheme
 
@@ -29,9 +29,9 @@ def equal(one: da.Ensemble, other: da.Ensemble) -> None:
 @pytest.mark.parametrize("target", [None, GROUPS[1]], ids=["threads", "groups"])
 def test_blocks_come_and_go_and_nothing_is_left(monkeypatch, target):
     library = install(monkeypatch)
-    monkeypatch.setattr(work, "GPU_BLOCK", 64)
+    monkeypatch.setattr(gpu, "GPU_BLOCK", 64)
     if target is not None:
-        monkeypatch.setattr(work, "gpu_target", lambda program, device: target)
+        monkeypatch.setattr(gpu, "gpu_target", lambda program, device: target)
     given = family("andrews", 150)
     there = da.ensemble(**given, device="gpu")
     assert there.device == "gpu: Fake"
@@ -152,6 +152,6 @@ def test_who_has_a_member_depends_on_its_size(monkeypatch):
     device = cuda.find_device()
     recipe = Recipe(Scheme(da.Hem5.tableau))
     programs = [program_of(da.Hem5().formulate(da.problems.pendulum_chain(n).model), recipe) for n in (2, 20)]
-    assert [work.gpu_target(program, device) for program in programs] == [THREADS, SLOW_THREADS]
-    monkeypatch.setattr(work, "LONGEST", 1000)
-    assert work.gpu_target(programs[1], device) == GROUPS[-1]
+    assert [gpu.gpu_target(program, device) for program in programs] == [THREADS, SLOW_THREADS]
+    monkeypatch.setattr(gpu, "LONGEST", 1000)
+    assert gpu.gpu_target(programs[1], device) == GROUPS[-1]

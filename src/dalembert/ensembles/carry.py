@@ -9,10 +9,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.compile.events import traced_events
+from dalembert.ensembles.cores import HostWork
+from dalembert.ensembles.gpu import GpuWork
 from dalembert.ensembles.inputs import Table, tabulated
+from dalembert.ensembles.job import Common, Job, Results, new_results
 from dalembert.ensembles.members import KINDS, Members, read_members
-from dalembert.ensembles.result import FAILED, MISSING, Ensemble
-from dalembert.ensembles.work import Common, GpuWork, HostWork, Job, Results, new_results
+from dalembert.ensembles.pieces import Copiers
+from dalembert.ensembles.result import FAILED, IRREGULAR, MISSING, Ensemble
 from dalembert.errors import (
     DalembertError,
     InitialValuesCorrected,
@@ -61,6 +64,7 @@ ELSEWHERE = "da.sweep simulates any model"
 def carry_out(
     model: Model,
     t_span: Sequence[float] | None,
+    copiers: Copiers,
     *,
     p0: Any,
     v0: Any,
@@ -83,13 +87,13 @@ def carry_out(
     workers: int | None,
     progress: bool | Callable[[int, int], Any],
 ) -> Ensemble:
-    """The arguments are those of `ensemble`."""
+    """The other arguments are those of `ensemble`."""
     one_of("device", device, DEVICES)
     options = _method(method, model)
     form = _form(options, model)
     t0, t1 = time_span(model.t_span if t_span is None else t_span)
     start = dict(zip((f"{kind}0" for kind in KINDS), (p0, v0, r0), strict=True))
-    members = read_members(model, n, start, parameters, discrete, inputs)
+    members = read_members(model, n, start, parameters, discrete, inputs, copiers)
     times, users, room = output_times(t_eval, t0, t1), as_events(events), count("roots", roots)
     _must_fit(members, form, times, len(users) * room)
     limits = dict(first_step=first_step, max_step=max_step, max_steps=count("max_steps", max_steps))
@@ -124,10 +128,10 @@ def carry_out(
         )
 
     job = Job(
-        program=program, members=members, theta=theta, common=common, trust=options.initial_values == "trust",
+        program=program, members=members, common=common, trust=options.initial_values == "trust",
         times=0 if times is None else len(times), room=room if users else 0,
     )  # fmt: skip
-    work = _device(job, device, workers)
+    work = _device(job, device, workers, copiers)
     results = new_results(members.n, program, job.times, job.room)
     results.counts[Counter.STATUS] = MISSING
 
@@ -141,13 +145,10 @@ def carry_out(
     found = Ensemble(members, results, times, {str(event.name): 0 for event in users}, job.room, work.name, alone)
     with over_count(progress, members.n) as tell:
         try:
-            if t0 != t1:
-                work.run(results, tell)
-            else:
-                results.irregular[:], results.done[:] = True, True
+            work.run(results, tell)
             _look_again(found, results, alone, times, users)
         except KeyboardInterrupt:
-            results.forget_the_rest()
+            results.forget(~results.done)
             done = int(results.done.sum())
             raise Interrupted(
                 f"interrupted after {done} of {members.n} members; the exception's .solution has what there is", found
@@ -275,12 +276,12 @@ def _must_fit(members: Members, form: DescriptorForm, times: np.ndarray | None, 
 # -- who does it -------------------------------------------------------------------------------------------------------
 
 
-def _device(job: Job, device: str, workers: int | None) -> HostWork | GpuWork:
+def _device(job: Job, device: str, workers: int | None, copiers: Copiers) -> HostWork | GpuWork:
     if device == "gpu" or (device == "auto" and job.members.n >= MANY):
         from dalembert.compile.generated.cuda import find_device
 
         try:
-            return GpuWork(job, find_device())
+            return GpuWork(job, find_device(), copiers)
         except NoDevice:
             if device == "gpu":
                 raise
@@ -304,8 +305,11 @@ def _look_again(
 ) -> None:
     """Members that are irregular, by start values or nearly singular matrices, are left to `simulate`: it has other
     pivots, more patience, and words."""
-    irregular = results.irregular | (results.counts[Counter.STATUS] == int(Status.SINGULAR))
-    for member in np.flatnonzero(irregular)[:MOST_ALONE].tolist():
+    singular = results.counts[Counter.STATUS] == int(Status.SINGULAR)
+    if results.irregular.any():  # what came of start values that are none is nothing
+        results.forget(results.irregular)
+        results.counts[Counter.STATUS, results.irregular] = IRREGULAR
+    for member in np.flatnonzero(results.irregular | singular)[:MOST_ALONE].tolist():
         try:
             solution = alone(member, **({} if times is None else {"t_eval": times}))
         except KeyboardInterrupt:
@@ -313,9 +317,8 @@ def _look_again(
         except DalembertError as error:
             partial = error.solution if isinstance(error, SimulationError) else None
             found.told[member] = f"{type(error).__name__}: {error}"
+            results.forget(member)
             results.counts[Counter.STATUS, member] = FAILED
-            for array in (results.x, results.a, results.lam, results.dense, results.roots):
-                array[..., member] = np.nan
             results.t[member] = np.nan if partial is None else partial.trajectory.interval[1]
             continue
         _put(results, solution, member, times, users)

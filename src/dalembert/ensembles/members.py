@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown, whole
+from dalembert.ensembles.pieces import Copiers
 from dalembert.errors import OptionError
 from dalembert.model import Model
 from dalembert.model.namespace import explain_unknown
 from dalembert.model.start import with_start
+from dalembert.solution.memory import in_words, memory
 
 #: of one ensemble: more are a slip
 MOST = 1_000_000_000
@@ -65,10 +67,13 @@ class Members:
 
 
 class Reading:
-    """Arguments under way: faults are collected, and so is what is said about the number of members."""
+    """Arguments under way: faults are collected, and so are what is said about the number of members, and arrays of
+    numbers for each, which are copied together at last."""
 
     def __init__(self, model: Model, n: Any):
         self.model, self.faults = model, []
+        self._copies: list[tuple[str, np.ndarray, np.ndarray]] = []  # name, from where, and where to
+        self._bytes = 0
         self.n: int | None = None
         self._source = ""
         if n is not None:
@@ -83,23 +88,57 @@ class Reading:
     def rows(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
         """An array of `shape` for all members, or (n, *shape) for each; None if it is neither."""
         try:
-            array = reals(value)
+            array = value if type(value) is np.ndarray and value.dtype.kind in "fiu" else reals(value)
         except NoNumber as reason:
             self.faults.append(f"{name} is {shown(value)}: it {reason}")
             return None
         if array.ndim == len(shape) + 1 and array.shape[1:] == shape:
             self._members(name, len(array))
-        elif array.shape != shape:
+            return self._to_copy(name, array)
+        if array.shape != shape:
             each = " × ".join(map(str, ("n", *shape))) if shape else "n"
             one = f"shape {shape}" if shape else "one number"
             self.faults.append(f"{name} has shape {array.shape}; it must be {one} for all members, or {each} for each")
             return None
-        if not np.isfinite(array).all():
-            at = np.argwhere(~np.isfinite(array))[0]
-            whose = f" of member {at[0]}" if array.ndim > len(shape) else ""
-            self.faults.append(f"{name}{whose} is {array[tuple(at)]}; values must be finite")
-            return None
+        array = array.astype(float)
+        self._must_be_finite(name, array)
         return array
+
+    def _to_copy(self, name: str, array: np.ndarray) -> np.ndarray | None:
+        """Room for the numbers of an array, those of one kind side by side, as blocks of members have them."""
+        self._bytes += 8 * array.size
+        if self._bytes > memory():
+            self.faults.append(f"{name} has {array.size} numbers: there are {in_words(memory())} of memory")
+            return None
+        room = np.moveaxis(np.empty((*array.shape[1:], len(array))), -1, 0)
+        self._copies.append((name, array, room))
+        return room
+
+    def copy(self, copiers: Copiers) -> None:
+        """Arrays of all members get their numbers, if all is well so far."""
+        flawed = set(range(len(self._copies)))
+        if not self.faults:
+            flawed.clear()
+
+            def copy(first: int, last: int) -> None:
+                for number, (_, source, target) in enumerate(self._copies):
+                    target[first:last] = source[first:last]
+                    if not np.isfinite(target[first:last]).all():
+                        flawed.add(number)
+
+            with np.errstate(all="ignore"):  # long doubles may be larger than doubles
+                n = self.n or 0
+                copiers.share(n, self._bytes // max(n, 1), copy)
+        for number in sorted(flawed):
+            name, source, _ = self._copies[number]
+            self._must_be_finite(name, source, " of member {}")
+
+    def _must_be_finite(self, name: str, array: np.ndarray, whose: str = "") -> None:
+        with np.errstate(all="ignore"):
+            flaws = np.argwhere(~np.isfinite(array.astype(float)))
+        if len(flaws):
+            value = array[tuple(flaws[0])]
+            self.faults.append(f"{name}{whose.format(*flaws[0])} is {value}; values must be finite")
 
     def _members(self, name: str, count: int) -> None:
         if self.n is None:
@@ -111,13 +150,14 @@ class Reading:
 
 
 def read_members(
-    model: Model, n: Any, start: Mapping[str, Any], parameters: Any, discrete: Any, inputs: Any
+    model: Model, n: Any, start: Mapping[str, Any], parameters: Any, discrete: Any, inputs: Any, copiers: Copiers
 ) -> Members:
     """From arguments of `ensemble`; raises OptionError with all faults."""
     reading = Reading(model, n)
     shared, theta = _parameters(reading, parameters)
     switches = _discrete(reading, discrete, theta)
     values = _start(reading, start)
+    reading.copy(copiers)
     if reading.n is None and not reading.faults:
         reading.faults.append("how many members are there? Give n=, or an array with a value for each")
     if reading.n is None or reading.faults:

@@ -17,12 +17,13 @@ from dalembert.solvers.status import Status
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dalembert.ensembles.job import Results
     from dalembert.ensembles.members import Members
-    from dalembert.ensembles.work import Results
     from dalembert.solution import Solution
 
-#: a member without result whose failure `simulate` has told, and one that nobody has integrated
-FAILED, MISSING = 100, 101
+#: a member without result whose failure `simulate` has told, one that nobody has integrated, and one that `simulate`
+#: would have to be asked about
+FAILED, MISSING, IRREGULAR = 100, 101, 102
 #: words for `status`
 WORDS = {
     Status.DONE: "finished",
@@ -37,6 +38,7 @@ WORDS = {
     Status.EVALUATION_FAILURES: "not finite",
     FAILED: "failed",
     MISSING: "missing",
+    IRREGULAR: "irregular start",
 }
 #: what was not reached
 REASONS = {
@@ -49,6 +51,10 @@ REASONS = {
     Status.CONVERGENCE_FAILURES: "the projection onto the position constraints does not converge",
     Status.EVALUATION_FAILURES: "a function cannot be evaluated beyond this time: a root, a logarithm, a division",
     MISSING: "it has not been integrated",
+    IRREGULAR: (
+        "generated code found no consistent start values, and there are too many such members to simulate them one by "
+        "one: solution(member) simulates this one, and says what is wrong"
+    ),
 }
 
 
@@ -151,7 +157,6 @@ class Ensemble:
         self._model = members.model
         self.device = device
         self.kernel_seconds: float | None = None
-        self.errors: Mapping[int, str] = Errors(self)
         self.told: dict[int, str] = {}  # by `simulate`, for members that it was asked about
         self.events = {
             name: Roots(name, results.roots[e * room : (e + 1) * room].T, results.found[e])
@@ -260,6 +265,11 @@ class Ensemble:
         mask = np.isin(self._results.counts[0], (int(Status.DONE), int(Status.EVENT)))
         mask.flags.writeable = False
         return mask
+
+    @property
+    def errors(self) -> Mapping[int, str]:
+        """What happened to members without a result, by number."""
+        return Errors(self)
 
     def ended_by(self, member: int) -> str | None:
         """The event that has ended a member, or None."""

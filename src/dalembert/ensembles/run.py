@@ -87,5 +87,7 @@ def ensemble(
     """
     given: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("model", "t_span")}
     from dalembert.ensembles.carry import carry_out  # loads LLVM: not before it is needed
+    from dalembert.ensembles.pieces import Copiers
 
-    return carry_out(model, t_span, **given)
+    with Copiers() as copiers:
+        return carry_out(model, t_span, copiers, **given)

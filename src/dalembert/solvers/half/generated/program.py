@@ -87,6 +87,7 @@ class Program:
         self.events = self.model.read(events, accelerations) if events is not None and events.numel() else []
         self.definitions = Definitions(self.model, self.events)
         self._modules: dict[Target, Written] = {}
+        self._ptx: dict[tuple[Target, tuple[int, int]], str] = {}
         #: numbers at an output time
         self.n_outputs = self.model.n_d + (self.model.n_m if recipe.scheme.multipliers else 0)
 
@@ -132,7 +133,10 @@ class Program:
 
     def ptx(self, target: Target, capability: tuple[int, int]) -> str:
         """Code for a GPU."""
-        return ptx_of(self.written(target).module, capability)
+        known = self._ptx.get((target, capability))
+        if known is None:
+            known = self._ptx[target, capability] = ptx_of(self.written(target).module, capability)
+        return known
 
 
 class Host:

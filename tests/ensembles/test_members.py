@@ -1,0 +1,125 @@
+"""What members have of their own: any arrays, copied, by several threads if they are large."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from families import family
+
+import dalembert as da
+from dalembert.ensembles import pieces
+from dalembert.ensembles.pieces import Copiers
+
+PENDULUM = da.problems.pendulum().model
+pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.InitialValuesCorrected")
+
+
+def test_ranges_make_up_everything_and_run_in_several_threads(monkeypatch):
+    monkeypatch.setattr(pieces, "WORTH", 0)
+    monkeypatch.setattr(pieces, "PIECE", 800)
+    seen, threads, together = np.zeros(1003, int), set(), threading.Barrier(3, timeout=60)
+
+    def work(first, last):
+        seen[first:last] += 1
+        threads.add(threading.get_ident())
+        if first < 300:  # the first three wait for each other
+            together.wait()
+
+    with Copiers(3) as copiers:
+        copiers.share(1003, 8, work)
+    assert (seen == 1).all()
+    assert len(threads) == 3
+    assert threading.get_ident() not in threads
+
+
+def test_what_goes_wrong_in_a_piece_is_told(monkeypatch):
+    monkeypatch.setattr(pieces, "WORTH", 0)
+
+    def work(first, last):
+        if first:
+            raise ZeroDivisionError
+
+    with Copiers(2) as copiers, pytest.raises(ZeroDivisionError):
+        copiers.share(10**6, 8, work)
+
+
+def test_few_numbers_take_no_threads():
+    threads = []
+    with Copiers(4) as copiers:
+        copiers.share(1000, 8, lambda first, last: threads.append(threading.get_ident()))
+        copiers.share(0, 8, lambda first, last: threads.append(threading.get_ident()))
+    assert threads == [threading.get_ident()] * 2
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_results_do_not_depend_on_pieces(monkeypatch, device):
+    if device == "gpu":
+        from fake_gpu import install
+
+        install(monkeypatch)
+    given = family("andrews", 200)
+    events = da.Event(lambda s: s.beta_dot, name="turn")
+    more = dict(t_eval=np.linspace(0, given["t_span"][1], 5), events=events, device=device)
+    whole = da.ensemble(**given, **more)
+    monkeypatch.setattr(pieces, "WORTH", 0)
+    monkeypatch.setattr(pieces, "PIECE", 1)
+    monkeypatch.setattr(pieces, "FEWEST", 7)
+    monkeypatch.setattr(pieces, "processors", lambda: 4)
+    cut = da.ensemble(**given, **more)
+    for name in ("p", "v", "status", "accepted", "correction"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(cut, name))
+    np.testing.assert_array_equal(whole.events["turn"].t, cut.events["turn"].t)
+    np.testing.assert_array_equal(whole.end.lam, cut.end.lam)
+
+
+def test_a_matrix_as_parameter():
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1.0, 1.0], parameters={"K": np.eye(2)},
+        force=lambda s: [-(s.K[0, 0] * s.x + s.K[0, 1] * s.y), -(s.K[1, 0] * s.x + s.K[1, 1] * s.y)],
+    )  # fmt: skip
+    stiffness = np.random.default_rng(0).uniform(0.1, 1.0, (5, 2, 2))
+    given = dict(p0=[1.0, 0.5], rtol=1e-8, atol=1e-8)
+    found = da.ensemble(model, (0, 1), parameters={"K": stiffness}, device="cpu", **given)
+    np.testing.assert_array_equal(found.samples["K"], stiffness)
+    for i in (0, 3):
+        sol = da.simulate(model, (0, 1), parameters={"K": stiffness[i]}, method="hem5", **given)
+        np.testing.assert_allclose(found.end.p[i], sol.p[-1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.uint8, np.longdouble, object, bool])
+def test_numbers_of_other_types(kind):
+    found = da.ensemble(PENDULUM, (0, 0.1), p0=np.array([[1, 0], [0, 1]], kind), parameters={"g": 2}, device="cpu")
+    same = da.ensemble(PENDULUM, (0, 0.1), p0=[[1.0, 0.0], [0.0, 1.0]], parameters={"g": 2.0}, device="cpu")
+    np.testing.assert_array_equal(found.end.p, same.end.p)
+
+
+def test_arrays_that_were_handed_over_may_change_afterwards():
+    g, p0 = np.linspace(9, 10, 3), np.array([[1.0, 0.0]] * 3)
+    found = da.ensemble(PENDULUM, (0, 0.5), p0=p0, parameters={"g": g}, device="cpu")
+    p0[:], g[:] = np.nan, np.nan
+    np.testing.assert_allclose(found.solution(1).p[-1], found.end.p[1], rtol=0, atol=1e-9)
+    assert found["g"].tolist() == [9.0, 9.5, 10.0]
+
+
+def test_columns_of_a_larger_array():
+    table = np.random.default_rng(3).uniform(0.9, 1.1, (6, 4))[::-2]
+    found = da.ensemble(PENDULUM, (0, 0.5), p0=[1, 0], parameters={"m": table[:, 1], "g": table[:, 3]}, device="cpu")
+    np.testing.assert_array_equal(found["m"], table[:, 1])
+    np.testing.assert_array_equal(found["g"], table[:, 3])
+
+
+def test_results_go_as_soon_as_nobody_has_them():
+    found = da.ensemble(PENDULUM, (0, 0.5), p0=[1, 0], n=3, device="cpu")
+    assert not found.errors
+    assert found.success.all()
+    gone = weakref.ref(found)
+    gc.disable()
+    try:
+        del found
+        assert gone() is None
+    finally:
+        gc.enable()
