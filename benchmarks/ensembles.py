@@ -2,7 +2,7 @@
 
     python benchmarks/ensembles.py                       everything on this processor
     python benchmarks/ensembles.py --gpu                 and on the GPU
-    python benchmarks/ensembles.py --only agreement      one section: speed, agreement, first, memory, gpu, kernels
+    python benchmarks/ensembles.py --only agreement      one section
 
 Members of Andrews' mechanism: masses and inertias ±20 %, torque and spring ±30 %, lengths ±0.1 %, positions ±0.01,
 velocities ±1, made consistent by each program itself. CPU times are the best of several, ratios are of one run.
@@ -178,6 +178,62 @@ def memory(n: int = 1_000_000) -> None:
     assert found.success.all()
 
 
+class Nothing:
+    """Functions of a driver without a device: memory of the host is real, and everything else is done at once."""
+
+    def __init__(self):
+        self.memory: list[np.ndarray] = []
+
+    def __getattr__(self, name):
+        return {"cuModuleLoadDataEx": lambda out, *rest: _answer(out, 1)}.get(name, lambda *arguments: 0)
+
+    def cuDriverGetVersion(self, out):
+        return _answer(out, 13000)
+
+    def cuDeviceGetCount(self, out):
+        return _answer(out, 1)
+
+    def cuDeviceGetAttribute(self, out, which, device):
+        return _answer(out, {16: 132, 75: 9, 76: 0, 97: 227 * 1024}[which])  # of an H200
+
+    def cuMemGetInfo_v2(self, free, total):
+        return _answer(free, 1 << 37)
+
+    def cuMemAlloc_v2(self, out, size):
+        return _answer(out, 4096)
+
+    def cuMemHostAlloc(self, out, size, flags):
+        self.memory.append(np.zeros(size.value // 8 + 8))
+        self.memory[-1][:] = 0.0  # pages are there
+        return _answer(out, self.memory[-1].ctypes.data)
+
+
+def _answer(out, value) -> int:
+    out._obj.value = value
+    return 0
+
+
+def around() -> None:
+    """What is left of a call on a GPU when the device takes no time at all: reading, filling and taking arrays."""
+    from dalembert.compile.generated import cuda
+
+    usual, device = cuda.find_device, cuda.Device(cuda.Driver(Nothing()))
+    cuda.find_device = lambda: device
+    print("\nA call on a GPU, without the device: milliseconds, the best of five, and members a second")
+    try:
+        for name, problem, n in (
+            ("Andrews", da.problems.andrews(), 100_000),
+            ("Andrews", da.problems.andrews(), 1_000_000),
+            ("pendulum", da.problems.pendulum(), 1_000_000),
+            ("chain of 20, absolute", da.problems.pendulum_chain(20), 100_000),
+        ):
+            given = spread(problem, n)
+            seconds, _ = best_of(5, lambda g=given: da.ensemble(**g, device="gpu"), time.perf_counter)
+            print(f"{name:28} {n:9d} {1e3 * seconds:8.1f} {n / seconds:10.3g}", flush=True)
+    finally:
+        cuda.find_device = usual
+
+
 def on_gpu() -> None:
     """Trajectories a second on the GPU: of the kernels, and of the whole call."""
     from dalembert.compile.generated.cuda import find_device
@@ -199,7 +255,7 @@ def on_gpu() -> None:
         words = f"{far:.1e}, counters {'equal' if same else 'DIFFER'}"
         for n in sizes:
             given = spread(problem, n)
-            seconds, found = best_of(2, lambda g=given: da.ensemble(**g, device="gpu"), time.perf_counter)
+            seconds, found = best_of(4, lambda g=given: da.ensemble(**g, device="gpu"), time.perf_counter)
             rate = n / found.kernel_seconds
             print(f"{name:28} {n:9d} {rate:10.3g} {n / seconds:12.3g}  {words}", flush=True)
             words = "" if found.success.all() else f"{int((~found.success).sum())} FAILED"
@@ -229,17 +285,21 @@ def kernels() -> None:
             self.begun.mark(slot.stream)
             slot.begin(0, n)
             slot.stream.wait()
-            before, after, best = Moment(device), Moment(device), np.inf
-            for _ in range(4):
+            before, after, seconds = Moment(device), Moment(device), []
+            for pause in (0.1, 0.0, 0.0, 0.0, 0.0):
+                time.sleep(pause)
                 before.mark(slot.stream)
                 slot._launch("integrate", INTEGRATE, {}, n)
                 after.mark(slot.stream)
-                best = min(best, after.since(before))
+                seconds.append(after.since(before))
             slot.collect(results)
             slot.close()
-            self.spans = [(0.0, best)]
+            self.spans = [(0.0, min(seconds))]
+            rested[:] = seconds[:1]
 
-    print(f"\n{find_device().name}: trajectories a second of the kernel `integrate` alone, the best of four")
+    rested: list[float] = []
+    print(f"\n{find_device().name}: trajectories a second of the kernel `integrate` alone: the best of several, and")
+    print("the first one after the device has rested for a tenth of a second")
     chosen, usual = gpu.gpu_target, carry.GpuWork
     for name, problem, n, targets in (
         ("Andrews", da.problems.andrews(), 100_000, (THREADS,)),
@@ -256,11 +316,12 @@ def kernels() -> None:
             finally:
                 gpu.gpu_target, carry.GpuWork = chosen, usual
             who = f"{target.group} threads" if target.group else "a thread"
-            print(f"{name:28} {n:9d} {who:12} {n / found.kernel_seconds:10.3g}", flush=True)
+            print(f"{name:28} {n:9d} {who:12} {n / found.kernel_seconds:10.3g} {n / rested[0]:10.3g}", flush=True)
 
 
 SECTIONS = {
-    "speed": speed, "agreement": agreement, "first": first, "memory": memory, "gpu": on_gpu, "kernels": kernels,
+    "speed": speed, "agreement": agreement, "first": first, "memory": memory, "around": around, "gpu": on_gpu,
+    "kernels": kernels,
 }  # fmt: skip
 
 

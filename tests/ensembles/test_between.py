@@ -156,3 +156,40 @@ def test_a_prescribed_motion_with_a_kink_changes_velocities():
     sol = da.simulate(model, (0, 1), method="hem5", **given)
     np.testing.assert_allclose(found.end.v[0], sol.v[-1], rtol=0, atol=1e-9)
     assert sol.v[-1][0] - sol.v[-1][1] == pytest.approx(-1.0)
+
+
+JUMP = da.EquationsOfMotion(
+    p=["x", "y"], mass=[1.0, 2.0], force=lambda s: [s.u, -1.0], holonomic=lambda s: [s.x - s.y],
+    inputs={"u": da.Input(lambda t: np.where(t < 0.5, -1.0, np.where(t > 0.5, 3.0, 100.0)), breakpoints=[0.5])},
+)  # fmt: skip
+KINK = da.EquationsOfMotion(
+    p=["x", "y"], mass=[1.0, 2.0], force=[0, -1.0], holonomic=lambda s: [s.x - s.y - s.u],
+    inputs={"u": da.Input(lambda t: np.where(t < 0.5, t, 1.0 - t), breakpoints=[0.5])},
+)  # fmt: skip
+AROUND = [0.0, 0.25, np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1), 0.75, 1.0]
+
+
+@pytest.mark.parametrize("span", [(0, 1), (1, 0), (0, 0.5), (0.5, 1), (0.5, 0), (1, 0.5)])
+@pytest.mark.parametrize("model", [JUMP, KINK], ids=["jump", "kink"])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_outputs_and_events_at_breakpoints_are_those_of_simulate(model, span, terminal):
+    """What comes behind a breakpoint is shown there, except at the end; nothing is evaluated at it."""
+    forward = span[1] > span[0]
+    times = [t for t in AROUND if min(span) <= t <= max(span)][:: 1 if forward else -1]
+    kink = model is KINK
+    speed = 0.0 if not kink else 1.0 if (forward and span[0] == 0) or span == (0.5, 0) else -1.0
+    given = dict(p0=[model.inputs["u"].python(span[0])[0] if kink else 0.0, 0.0], v0=[speed, 0.0], t_eval=times)
+    for name, function in (("input", lambda s: s.u), ("time", lambda s: s.t - 0.5), ("speed", lambda s: s.x_dot)):
+        event = da.Event(function, name=name, terminal=terminal)
+        sol = da.simulate(model, span, **given, method="hem5", events=event)
+        found = da.ensemble(model, span, **given, n=2, multipliers=True, device="cpu", events=event)
+        shown = np.isfinite(found.p[1]).all(axis=1)
+        assert shown.sum() == len(sol.t)
+        for kind in ("p", "v", "lam"):
+            np.testing.assert_allclose(getattr(found, kind)[1, shown], getattr(sol, kind), rtol=0, atol=1e-8)
+        roots = sol.events.named(name).t
+        assert found.events[name].count[1] == len(roots)
+        np.testing.assert_allclose(found.events[name].t[1, : len(roots)], roots, rtol=0, atol=1e-9)
+        assert (found.status.words[1] == "finished") == (sol.status == "finished")
+        if sol.status == "finished":
+            assert found.end.t[1] == span[1]

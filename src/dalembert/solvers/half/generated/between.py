@@ -195,23 +195,24 @@ class Between:
     # -- output times ----------------------------------------------------------------------------------------------
 
     def give_start(self) -> None:
-        """If the start is an output time."""
+        """If the start of a stretch is an output time: a breakpoint is, for what comes behind it."""
         code, record, member = self.code, self.record, self.record.member
-        first = record.following.get()
-        due = (first < member.outputs()) & first.equals(0) & record.stretch.get().equals(0)
-        due = due & member.time(code.whole(0)).equals(record.t.get())
-        with code.when(due):
-            code.each(self.model.n_d, lambda k: member.keep_output(code.whole(0), k, record.x[k]))
+        following, forward = record.following.get(), member.option(Option.DIRECTION)
+        inside = following < member.outputs()
+        time = member.time(code.select(inside, following, code.whole(0)))
+        with code.when(inside & (time * forward <= record.t.get() * forward)):
+            code.each(self.model.n_d, lambda k: member.keep_output(following, k, record.x[k]))
             if self.settles:
                 n_d = self.model.n_d
-                code.each(self.model.n_m, lambda k: member.keep_output(code.whole(0), k + n_d, record.lam[k]))
-            record.following.set(code.whole(1))
+                code.each(self.model.n_m, lambda k: member.keep_output(following, k + n_d, record.lam[k]))
+            record.following.set(following + 1)
 
     def give_outputs(self, stopped: Real | None) -> None:
         """Values at the output times of the step that has just been taken; none behind an event that ends the run."""
         code, record, member = self.code, self.record, self.record.member
         h, t, forward = record.h.get(), record.t_new.get(), member.option(Option.DIRECTION)
-        reached = code.select(t.equals(record.t_end.get()), member.stretch(record.stretch.get(), 2), t)
+        over = t.equals(record.t_end.get()) & ~(record.stretch.get() + 1 < member.stretches())
+        reached = code.select(over, member.stretch(record.stretch.get(), 2), t)
         if stopped is not None:
             reached = code.select(record.ending.get(), stopped, reached)
         count = member.outputs()
@@ -228,7 +229,8 @@ class Between:
             s = (time - t) / h
             code.each(self.model.n_d, lambda k: member.keep_output(following, k, self.value(k, s)))
             if self.settles:
-                self._settle(time, s)
+                late = time * forward > record.t_end.get() * forward  # the end is a breakpoint
+                self._settle(code.select(late, record.t_end.get(), time), s)
                 n_v, n_d = self.model.n_v, self.model.n_d
                 code.each(self.model.n_m, lambda k: member.keep_output(following, k + n_d, self.b[k + n_v]))
             record.following.set(following + 1)

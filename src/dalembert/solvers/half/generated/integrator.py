@@ -262,6 +262,10 @@ class Integrator:
             over = ~(following < member.stretches())
             with code.when(over):
                 record.status.set(int(Status.DONE))
+                if self.scan is not None:
+                    with code.when(self.scan.end()):
+                        record.status.set(int(Status.EVENT))
+                record.t.set(member.stretch(record.stretch.get(), 2))
             with code.when(~over):
                 record.stretch.set(following)
                 record.t.set(member.stretch(following, 0))

@@ -64,26 +64,43 @@ class Scan:
         for e in range(len(self.scheme.events)):
             self.record.member.keep_found(e, self.found[e])
 
-    # -- the start of a stretch ------------------------------------------------------------------------------------
+    # -- breakpoints -----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Values at the current point; behind a breakpoint, functions that have changed sign had their roots there."""
         code, record = self.code, self.record
         record.calls.look(record.t.get(), record.x, record.lam, record.a, self.values)
         later = ~record.stretch.get().equals(0) & ~record.ending.get()
+        ended = self._across(later, record.member.stretch(record.stretch.get() - 1, 2))
+        with code.when(ended):
+            record.ending.set(True)
+            self.stopped.set(record.t.get())
+        self._must_be_finite()
+
+    def end(self) -> Truth:
+        """At the end of the interval, if it is a breakpoint; returns whether an event ends the run there."""
+        code, record = self.code, self.record
+        shown = record.member.stretch(record.stretch.get(), 2)
+        ended = code.variable(False)
+        with code.when(shown.differs(record.t.get())):
+            record.calls.look(shown, record.x, record.lam, record.a, self.values)
+            ended.set(self._across(code.truth(True), shown))
+            self._must_be_finite()
+        return ended.get()
+
+    def _across(self, when: Truth, breakpoint: Real) -> Truth:
+        """Functions that have another sign in `values` than before had a root; returns whether one ends the run."""
+        code, ended = self.code, self.code.variable(False)
         for e, event in enumerate(self.scheme.events):
             was, now = self.before[e], self.values[e]
-            crossed = later & ((was * now < 0.0) | (was.differs(0.0) & now.equals(0.0)))
+            crossed = when & ((was * now < 0.0) | (was.differs(0.0) & now.equals(0.0)))
             rising = (was < 0.0) | (was.equals(0.0) & (now > 0.0))
             with code.when(crossed & self._counts(event, rising)):
-                before = record.stretch.get() - 1
-                self._note(e, event, record.member.stretch(before, 2))
+                self._note(e, event, breakpoint)
                 if event.terminal:
-                    with code.when(self.found[e] >= event.terminal):
-                        record.ending.set(True)
-                        self.stopped.set(record.t.get())
+                    ended.set(ended.get() | (self.found[e] >= event.terminal))
             self.before[e] = now
-        self._must_be_finite()
+        return ended.get()
 
     def _must_be_finite(self) -> None:
         code = self.code
