@@ -193,3 +193,10 @@ def test_outputs_and_events_at_breakpoints_are_those_of_simulate(model, span, te
         assert (found.status.words[1] == "finished") == (sol.status == "finished")
         if sol.status == "finished":
             assert found.end.t[1] == span[1]
+
+
+def test_multipliers_of_models_without_constraints():
+    spring = da.EquationsOfMotion(p=["x"], mass=[1.0], force=lambda s: [-s.x])
+    found = da.ensemble(spring, (0, 1), p0=[1.0], n=2, t_eval=[0.0, 0.5, 1.0], multipliers=True, device="cpu")
+    assert found.lam.shape == found.mu.shape == (2, 3, 0)
+    assert found.p.shape == (2, 3, 1)

@@ -166,7 +166,7 @@ class Ensemble:
         ends = np.cumsum([0, *sizes])
         self._rows = {kind: slice(a, b) for kind, a, b in zip("pvr", ends, ends[1:], strict=False)}
         n_lam = self._model.graph.size("lam")
-        if results.dense.shape[1] > ends[-1]:
+        if results.dense.shape[1] > ends[-1] or not len(results.lam):
             self._rows |= {"lam": slice(ends[-1], ends[-1] + n_lam), "mu": slice(ends[-1] + n_lam, None)}
         x = results.x
         self.end = End(
