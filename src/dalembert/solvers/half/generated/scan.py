@@ -71,7 +71,8 @@ class Scan:
         code, record = self.code, self.record
         record.calls.look(record.t.get(), record.x, record.lam, record.a, self.values)
         later = ~record.stretch.get().equals(0) & ~record.ending.get()
-        ended = self._across(later, record.member.stretch(record.stretch.get() - 1, 2))
+        before = code.select(later, record.stretch.get() - 1, code.whole(0))
+        ended = self._across(later, record.member.stretch(before, 2))
         with code.when(ended):
             record.ending.set(True)
             self.stopped.set(record.t.get())
