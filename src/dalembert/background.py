@@ -18,8 +18,16 @@ from contextvars import ContextVar, copy_context
 from types import FrameType
 from typing import Any, TypeVar
 
+try:  # without the wrappers, which look for every handler in an enumeration: that takes a tenth of a short simulation
+    from _signal import getsignal  # ty: ignore[import-not-found]
+    from _signal import signal as set_signal  # ty: ignore[import-not-found]
+except ImportError:
+    from signal import getsignal
+    from signal import signal as set_signal
+
 T = TypeVar("T")
 
+SIGINT = int(signal.SIGINT)
 #: seconds that is waited for the work to stop
 GRACE = 0.25
 #: seconds that the main thread waits at once: on Windows it does not hear Ctrl-C while it waits; −1 is for ever
@@ -76,7 +84,7 @@ _EAR: ContextVar[Ear | None] = ContextVar("ear", default=None)
 @contextmanager
 def listening() -> Iterator[None]:
     """Remember Ctrl-C, besides what is done about it anyway; `not_interrupted` asks."""
-    told = signal.getsignal(signal.SIGINT)
+    told = getsignal(SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(told):
         yield
         return
@@ -87,13 +95,13 @@ def listening() -> Iterator[None]:
         return told(number, frame)
 
     token = _EAR.set(ear)
-    signal.signal(signal.SIGINT, handler)
+    set_signal(SIGINT, handler)
     try:
         yield
     finally:
         _EAR.reset(token)
-        if signal.getsignal(signal.SIGINT) is handler:
-            signal.signal(signal.SIGINT, told)
+        if getsignal(SIGINT) is handler:
+            set_signal(SIGINT, told)
 
 
 def not_interrupted() -> None:
