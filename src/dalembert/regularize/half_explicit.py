@@ -66,7 +66,7 @@ class DescriptorForm(Form):
         """With contacts: forces of bodies at rest may change much within a step, and polynomials do not follow them."""
         return bool(self.model.has_contacts and self.constraint_names) and not self.inequalities
 
-    @property
+    @computed
     def has_friction(self) -> bool:
         """Whether the forces depend on the multipliers."""
         return self.friction.nnz() > 0
