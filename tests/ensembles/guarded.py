@@ -73,7 +73,10 @@ def everything(behind: bool) -> None:
         for name in ("pendulum", "andrews", "heavy_top"):
             given = family(name, 5)
             t1 = given["t_span"][1]
-            events = [da.Event(lambda s: s.t - 0.3 * t1, name="clock"), da.Event(lambda s: s.t - 0.9 * t1, terminal=1)]
+            events = [
+                da.Event(lambda s, t=0.3 * t1: s.t - t, name="clock"),
+                da.Event(lambda s, t=0.9 * t1: s.t - t, terminal=1),
+            ]
             da.ensemble(**given, device="cpu", workers=1)
             found = da.ensemble(
                 **given, device="cpu", workers=1, events=events, roots=1, t_eval=np.linspace(0, t1, 4), multipliers=True
@@ -95,4 +98,4 @@ def everything(behind: bool) -> None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     everything(sys.argv[1] == "behind")
-    print("nothing was touched")
+    sys.stdout.write("nothing was touched\n")

@@ -32,13 +32,13 @@ def test_blocks_come_and_go_and_nothing_is_left(monkeypatch, target):
     monkeypatch.setattr(gpu, "GPU_BLOCK", 64)
     if target is not None:
         monkeypatch.setattr(gpu, "gpu_target", lambda program, device: target)
-    given = family("andrews", 150)
+    given = family("andrews", 400)
     there = da.ensemble(**given, device="gpu")
     assert there.device == "gpu: Fake"
     assert there.kernel_seconds > 0
     equal(there, da.ensemble(**given, device="cpu"))
     kernels = [launch[0] for launch in library.launches]
-    assert kernels == ["start", "integrate"] * 3  # 150 members in blocks of 64
+    assert kernels == ["start", "integrate"] * 7  # 400 members in blocks of 64
     assert library.streams == 0
     find = cuda.find_device()
     find.pieces.clear()

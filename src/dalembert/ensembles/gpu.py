@@ -1,4 +1,4 @@
-"""Blocks of members on a GPU: while one is integrated, the next is sent and the last one fetched."""
+"""Blocks of members on a GPU: while some are integrated, the next is sent and the last one fetched."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from dalembert.solvers.half.generated.layout import INTEGRATE, N_COUNTERS, START
 from dalembert.solvers.half.generated.program import Program
 from dalembert.solvers.half.generated.start import FOUND
 
-#: members of a block at most, and the part of the device's free memory that two blocks may take
-GPU_BLOCK, GPU_SHARE = 1 << 18, 0.5
+#: members of a block at most, how many blocks are under way, so that the device has work while this processor copies,
+#: and the part of the device's free memory that they may take
+GPU_BLOCK, SLOTS, GPU_SHARE = 1 << 18, 4, 0.5
 #: threads that are started together: many where there are more members than the device can work on at once, and few
 #: otherwise, so that all its multiprocessors have some
 MANY_TOGETHER, FEW_TOGETHER = 256, 32
@@ -53,7 +54,7 @@ class GpuWork:
     def blocks(self) -> tuple[int, int]:
         """How many there are, and how many members each has."""
         n = self.job.members.n
-        most = max(WARP, min(GPU_BLOCK, int(GPU_SHARE * self.device.free_bytes() / 2 / self.job.bytes_each())))
+        most = max(WARP, min(GPU_BLOCK, int(GPU_SHARE * self.device.free_bytes() / SLOTS / self.job.bytes_each())))
         count = -(-n // most)
         return count, -(-n // (count * WARP)) * WARP
 
@@ -69,7 +70,7 @@ class GpuWork:
         slots: list[Slot] = []
         try:
             blocks = ((first, min(first + size, n)) for first in range(0, n, size))
-            slots = [Slot(self, size, common) for _ in range(min(count, 2))]
+            slots = [Slot(self, size, common) for _ in range(min(count, SLOTS))]
             for buffer in common.values():
                 buffer.send(slots[0].stream)
             slots[0].stream.wait()
