@@ -122,6 +122,11 @@ def _factors(
         on_diagonal = at == pivot
         if on_diagonal:
             rows[at][at], margins[at] = _pivot(graph, work.diagonal[at], 1 if at < n_v else -1, small)
+        else:  # entries on the diagonal are like others here
+            for i in (at, pivot):
+                if i in rows[i]:
+                    value = _value(graph, work.diagonal[i])
+                    rows[i][i] = value if i < n_v else graph.operation("NEG", value)
         row = rows[at]
         inverse[at] = graph.operation("INV", row[pivot])
         rows_left.discard(at)
@@ -155,11 +160,15 @@ def _factors(
 
 def _pivot(graph: Graph, entry: _Diagonal, sign: int, small: float) -> tuple[int, int]:
     """A diagonal entry, whose sign must be the given one, and by how much it exceeds what may be lost."""
-    difference = graph.operation("SUB", entry.own, entry.other)
     size = graph.operation("ADD", graph.operation("ADD", entry.own, entry.other), entry.size)
-    signed = graph.operation("ADD", difference, entry.rest)
-    margin = graph.operation("SUB", signed, graph.operation("MUL", graph.constant(small), size))
-    return signed if sign > 0 else graph.operation("NEG", signed), margin
+    value = _value(graph, entry)
+    margin = graph.operation("SUB", value, graph.operation("MUL", graph.constant(small), size))
+    return value if sign > 0 else graph.operation("NEG", value), margin
+
+
+def _value(graph: Graph, entry: _Diagonal) -> int:
+    """A diagonal entry, with its own sign in front."""
+    return graph.operation("ADD", graph.operation("SUB", entry.own, entry.other), entry.rest)
 
 
 def _change_diagonal(
