@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders import random_tree
 
 import dalembert as da
 from dalembert.regularize.initial import completed_values
@@ -158,3 +159,12 @@ def test_mechanisms_of_bodies_on_joints(seed):
 @pytest.mark.parametrize("seed", range(200, 260))
 def test_many_mechanisms_of_bodies_on_joints(seed):
     check(*mechanism(seed), (0, 7))
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_bodies_on_joints_of_all_kinds(seed, planar, coordinates):
+    model = random_tree(seed, planar=planar, bodies=3).equations(coordinates)
+    speeds = np.random.default_rng(seed).normal(size=(MEMBERS, len(model.names("v"))))
+    check(model, dict(t_span=(0.0, 0.3), v0=speeds, parameters={}, rtol=1e-7, atol=1e-7), (0, 7))
