@@ -11,12 +11,12 @@ import numpy as np
 
 from dalembert.compile.generated.code import Target
 from dalembert.compile.generated.cuda import Device, Driver
-from dalembert.compile.generated.group import TAPES
 from dalembert.compile.generated.host import compile_host
-from dalembert.solvers.half.generated.program import KERNELS
+from dalembert.solvers.half.generated.program import KERNELS, arguments_of
 
 ATTRIBUTES = {16: 132, 75: 9, 76: 0, 97: 227 * 1024}
 INVALID, OUT_OF_MEMORY = 1, 2
+AT_ONCE = 256  # threads of a multiprocessor
 
 
 class FakeLibrary:
@@ -132,15 +132,23 @@ class FakeLibrary:
     def cuFuncSetAttribute(self, function, which, value):
         return 0 if value <= ATTRIBUTES[97] else INVALID
 
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, out, function, block, fast):
+        out._obj.value = AT_ONCE // block
+        return 0
+
     def cuLaunchKernel(self, function, grid, y, z, block, by, bz, fast, stream, places, extra):
         (program, target), name = self.functions[function.value - 1]
         self.launches.append((name, grid, block, fast))
-        here = Target(width=1, group=target.group)
-        names = (*KERNELS[name], *(TAPES if target.group else ()))
+        here = Target(width=1, group=target.group, queue=target.queue)
+        names = arguments_of(name, here)
         code = compile_host(program.written(here).module, tuple(KERNELS))
-        words = [ctypes.cast(place, ctypes.POINTER(ctypes.c_int64))[0] for place in places]
+        words = [ctypes.cast(places[k], ctypes.POINTER(ctypes.c_int64))[0] for k in range(len(names) + 2)]
         threads = max(target.group, 1)
-        assert grid * block >= words[0] * threads  # every member has its threads
+        if "taken" in names:
+            assert ctypes.c_int64.from_address(words[-1]).value == 0  # all members are there to be taken
+            assert grid * block <= max(words[0], ATTRIBUTES[16] * AT_ONCE) + block
+        else:
+            assert grid * block >= words[0] * threads  # every member has its threads
         kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * len(names))
         kind(code.addresses[name])(0, words[0], words[1], *words[2:])
         return 0

@@ -58,7 +58,7 @@ class HostWork:
         job, host = self.job, self.host
         stride = -(-(last - first) // host.width) * host.width
         arrays = self._arrays(stride)
-        job.fill(arrays, first, last)
+        job.incoming(arrays, first, last - first).carry_out(0, last - first)
         for name in ("member", "x0"):  # lanes that are left do as the last member does
             arrays[name][:, last - first :] = arrays[name][:, last - first - 1 : last - first]
         if job.trust:
@@ -68,7 +68,8 @@ class HostWork:
             results.irregular[first:last] = arrays["counts"][Counter.STATUS, : last - first] != FOUND
         arrays["x0"][...] = arrays["x"]
         host.run("integrate", 0, stride, stride, arrays)
-        job.take(results, arrays, first, last)
+        job.outgoing(results, arrays, first, last - first).carry_out(0, last - first)
+        job.complete(results, first, last)
 
     def _arrays(self, stride: int) -> dict[str, np.ndarray]:
         """Of this thread, for blocks of one size."""

@@ -13,8 +13,9 @@ from dalembert.compile.generated.group import TAPES
 from dalembert.compile.generated.nvptx import GROUPS, SLOW_THREADS, THREADS
 from dalembert.ensembles.job import RESULTS, Job, Results
 from dalembert.ensembles.pieces import Copiers
-from dalembert.solvers.half.generated.layout import INTEGRATE, N_COUNTERS, START, Counter
-from dalembert.solvers.half.generated.program import Program
+from dalembert.solvers.half.generated.layout import N_COUNTERS, Counter
+from dalembert.solvers.half.generated.places import QUEUE
+from dalembert.solvers.half.generated.program import Program, arguments_of
 from dalembert.solvers.half.generated.start import FOUND
 
 #: members of a block at most, how many blocks are under way, so that the device has work while this processor copies,
@@ -129,6 +130,9 @@ class Slot:
         self.stream, self.first, self.last = Stream(device), Moment(device), Moment(device)
         self.buffers = {name: Buffer(device, (*shape, size), kind) for name, (shape, kind) in work.job.rows().items()}
         self.arrays = {name: buffer.array for name, buffer in self.buffers.items()}
+        if work.target.queue:
+            queue = self.buffers[QUEUE[0]] = Buffer(device, (1,), np.int64)
+            queue.array[:] = 0
         self.block: tuple[int, int] | None = None
         self._status = Buffer(device, (N_COUNTERS, size), np.int32)  # of the start
 
@@ -136,18 +140,16 @@ class Slot:
         """Send a block and start its kernels; nobody waits."""
         job, stream = self.work.job, self.stream
         self.block = first, last
-        self.work.copiers.share(
-            last - first, job.bytes_each("member", "x0"),
-            lambda begin, end: job.fill(self.arrays, first + begin, first + end, begin),
-        )  # fmt: skip
+        copies = job.incoming(self.arrays, first, last - first)
+        self.work.copiers.share(last - first, job.bytes_each("member", "x0"), copies.carry_out)
         for name in ("member", "x0"):
             if self.arrays[name].size:
                 self.buffers[name].send(stream)
         self.first.mark(stream)
         if not job.trust:
             # corrected values take the place of those that were given
-            self._launch("start", START, {"x": "x0", "counts": ""}, last - first)
-        self._launch("integrate", INTEGRATE, {}, last - first)
+            self._launch("start", last - first, {"x": "x0", "counts": ""})
+        self._launch("integrate", last - first)
         self.last.mark(stream)
         wanted = ["x", "a", "lam", "t", "counts", "dense", "roots", "found", *([] if job.trust else ["correction"])]
         for name in wanted:
@@ -156,19 +158,23 @@ class Slot:
         if not job.trust:
             self._status.fetch(stream)
 
-    def _launch(self, kernel: str, names: tuple[str, ...], others: Mapping[str, str], count: int) -> None:
+    def _launch(self, kernel: str, count: int, others: Mapping[str, str] | None = None) -> None:
+        """`others`: buffers that take the place of those with an argument's name; the status of the start has none."""
         arguments: list = [ctypes.c_int64(count), ctypes.c_int64(self.size)]
-        target = self.work.target
-        for name in (*names, *(TAPES if target.group else ())):
-            name = others.get(name, name)
+        work, target = self.work, self.work.target
+        for name in arguments_of(kernel, target):
+            name = (others or {}).get(name, name)
             buffer = self._status if not name else self.common.get(name) or self.buffers[name]
             arguments.append(buffer.address)
-        function = self.work.loaded.function(kernel)
+        function, together = work.loaded.function(kernel), work.together
         if target.group:
-            fast = fast_bytes(target, self.work.written.places[kernel])
+            fast = fast_bytes(target, work.written.places[kernel])
             function.launch(count * target.group, WARP, arguments, self.stream, fast)
-        else:
-            function.launch(count, self.work.together, arguments, self.stream)
+            return
+        if QUEUE[0] in arguments_of(kernel, target):
+            self.buffers[QUEUE[0]].send(self.stream)  # nobody has been taken
+            count = min(count, work.device.multiprocessors * function.at_once(together))
+        function.launch(count, together, arguments, self.stream)
 
     def collect(self, results: Results) -> int:
         """Wait for the block under way; returns how many members it had."""
@@ -178,10 +184,13 @@ class Slot:
         self.stream.wait()
         self.work.spans.append((self.first.since(self.work.begun), self.last.since(self.work.begun)))
         job = self.work.job
-        self.work.copiers.share(
-            last - first, job.bytes_each(*RESULTS),
-            lambda begin, end: job.take(results, self.arrays, first + begin, first + end, begin),
-        )  # fmt: skip
+        copies = job.outgoing(results, self.arrays, first, last - first)
+
+        def take(begin: int, end: int) -> None:
+            copies.carry_out(begin, end)
+            job.complete(results, first + begin, first + end)
+
+        self.work.copiers.share(last - first, job.bytes_each(*RESULTS), take)
         if not job.trust:
             status = self._status.array[Counter.STATUS, : last - first]
             results.irregular[first:last] = status != FOUND

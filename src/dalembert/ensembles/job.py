@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.compile.copying import Copies
 from dalembert.ensembles.members import Members
 from dalembert.solvers.half.generated.layout import N_COUNTERS, Counter
 from dalembert.solvers.half.generated.program import Program
@@ -95,21 +96,22 @@ class Job:
         rows = self.rows()
         return sum(int(np.prod(rows[k][0])) * np.dtype(rows[k][1]).itemsize for k in names or rows)
 
-    def fill(self, arrays: Mapping[str, np.ndarray], first: int, last: int, at: int = 0) -> None:
-        """Numbers of the members first … last − 1, into columns from `at` on."""
-        columns = slice(at, at + last - first)
-        for row, place in enumerate(self.members.varied):
-            arrays["member"][row, columns] = self.members.theta[place][first:last]
-        for row, value in enumerate(self.members.start):
-            arrays["x0"][row, columns] = value if isinstance(value, float) else value[first:last]
+    def incoming(self, arrays: Mapping[str, np.ndarray], first: int, count: int) -> Copies:
+        """Numbers of the members from one on, into the first columns of a block."""
+        given = [self.members.theta[place] for place in self.members.varied]
+        start = [np.broadcast_to(x, self.members.n) if isinstance(x, float) else x for x in self.members.start]
+        rows = zip((*given, *start), (*arrays["member"], *arrays["x0"]), strict=True)
+        return Copies((source[first : first + count], row[:count]) for source, row in rows)
 
-    def take(self, results: Results, arrays: Mapping[str, np.ndarray], first: int, last: int, at: int = 0) -> None:
-        """Put the results of members where they belong."""
-        columns, where = slice(at, at + last - first), slice(first, last)
-        for name in RESULTS:
-            getattr(results, name)[..., where] = arrays[name][..., columns]
-        results.t[where], results.correction[where] = arrays["t"][0, columns], arrays["correction"][0, columns]
-        # what was not reached is whatever was there before
+    def outgoing(self, results: Results, arrays: Mapping[str, np.ndarray], first: int, count: int) -> Copies:
+        """The results in the first columns of a block, to where those of the members from one on belong."""
+        targets = {name: getattr(results, name) for name in RESULTS}
+        targets |= {"t": results.t[None], "correction": results.correction[None]}
+        return Copies((arrays[name][..., :count], array[..., first : first + count]) for name, array in targets.items())
+
+    def complete(self, results: Results, first: int, last: int) -> None:
+        """The results of these members are there; what was not reached is whatever was there before."""
+        where = slice(first, last)
         reached = results.counts[Counter.OUTPUTS, where]
         if self.times and (reached < self.times).any():
             results.dense[..., where][~_first(self.times, reached)[:, None].repeat(self.program.n_outputs, 1)] = np.nan
@@ -119,7 +121,7 @@ class Job:
         results.done[where] = True
 
 
-#: arrays of a block that are copied as they are
+#: arrays of a block that results consist of
 RESULTS = ("x", "a", "lam", "counts", "dense", "roots", "found")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.checks import NoNumber, reals, shown, whole
+from dalembert.compile.copying import Copies
 from dalembert.ensembles.pieces import Copiers
 from dalembert.errors import OptionError
 from dalembert.model import Model
@@ -116,22 +117,27 @@ class Reading:
 
     def copy(self, copiers: Copiers) -> None:
         """Arrays of all members get their numbers, if all is well so far."""
-        flawed = set(range(len(self._copies)))
+        fine = False
         if not self.faults:
-            flawed.clear()
+            usual = [(np.moveaxis(source, 0, -1), np.moveaxis(target, 0, -1)) for _, source, target in self._copies]
+            converted = [pair for pair in usual if pair[0].dtype != float]
+            copies, others = Copies(pair for pair in usual if pair[0].dtype == float), Copies(converted)
+            flaws = []
 
             def copy(first: int, last: int) -> None:
-                for number, (_, source, target) in enumerate(self._copies):
-                    target[first:last] = source[first:last]
-                    if not np.isfinite(target[first:last]).all():
-                        flawed.add(number)
+                copies.carry_out(first, last)
+                for source, target in converted:
+                    target[..., first:last] = source[..., first:last]
+                if not (copies.all_finite(first, last) and others.all_finite(first, last)):
+                    flaws.append(first)
 
             with np.errstate(all="ignore"):  # long doubles may be larger than doubles
                 n = self.n or 0
                 copiers.share(n, self._bytes // max(n, 1), copy)
-        for number in sorted(flawed):
-            name, source, _ = self._copies[number]
-            self._must_be_finite(name, source, " of member {}")
+            fine = not flaws
+        if not fine:
+            for name, source, _ in self._copies:
+                self._must_be_finite(name, source, " of member {}")
 
     def _must_be_finite(self, name: str, array: np.ndarray, whose: str = "") -> None:
         with np.errstate(all="ignore"):

@@ -34,6 +34,7 @@ class Target:
     inline: bool = False  # functions become part of their callers: calls through memory are dear on a GPU
     gpu: bool = False
     group: int = 0  # threads that have a member together (`group`); 0: each has its own, or several
+    queue: bool = False  # a thread takes another member as soon as its own is done
 
     def of(self, scalar: str) -> str:
         """The type of such a number for all members."""
@@ -424,6 +425,15 @@ class Code:
             return condition.text
         self.declare(f"i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)")
         return self.write(f"call i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1> {condition.text})")
+
+    def anyone(self, condition: Truth) -> Truth:
+        """Whether it is true for one of the threads that were started together, which wait for each other here."""
+        if not self.target.gpu:
+            return condition
+        self.declare("i32 @llvm.nvvm.barrier0.or(i32)")
+        number = self.write(f"zext i1 {condition.text} to i32")
+        answer = self.write(f"call i32 @llvm.nvvm.barrier0.or(i32 {number})")
+        return Truth(self, self.write(f"icmp ne i32 {answer}, 0"))
 
     def as_index(self, value: Whole) -> Index:
         """Where there is one member only."""

@@ -191,6 +191,14 @@ class Function:
         self.device.driver("cuFuncGetAttribute", byref(value), which, self.handle)
         return value.value
 
+    def at_once(self, group: int) -> int:
+        """How many threads, in such groups, a multiprocessor works on at the same time."""
+        groups = c_int()
+        self.device.driver(
+            "cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(groups), self.handle, group, c_size_t(0)
+        )
+        return max(groups.value, 1) * group
+
     def launch(self, threads: int, group: int, arguments: list[Any], stream: Stream, fast_bytes: int = 0) -> None:
         """At least so many threads, in groups with fast memory of their own; arguments are ctypes numbers."""
         if fast_bytes > max(self.allowed, USUAL_FAST_BYTES):

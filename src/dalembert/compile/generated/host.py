@@ -26,7 +26,11 @@ def host_target() -> Target:
 
 def compile_host(module: Module, exports: Sequence[str]) -> jit.Code:
     """Optimized machine code, from the disk cache if it is there."""
-    text = module.text() + INVARIANT + "\n"
+    return compile_text(module.text() + INVARIANT + "\n", exports)
+
+
+def compile_text(text: str, exports: Sequence[str]) -> jit.Code:
+    """The same of LLVM IR."""
     key = hashlib.sha256(f"{jit.fingerprint()}|generated {FORMAT}|{exports}|{text}".encode()).hexdigest()
     code = jit.load(key, exports)
     if code is None:

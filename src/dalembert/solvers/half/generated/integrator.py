@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from dalembert.compile.generated import elementary
-from dalembert.compile.generated.code import Module, Real
+from dalembert.compile.generated.code import Module, Real, Truth
 from dalembert.solvers.half.generated.arrival import Arrival
 from dalembert.solvers.half.generated.between import Between
 from dalembert.solvers.half.generated.layout import Counter, Option
@@ -54,12 +54,27 @@ class Integrator:
         self.in_a_row = {reason: self.code.variable(self.code.whole(0)) for reason in LIMITS}
 
     def write(self) -> None:
+        """All that some members do."""
+        self.begin()
+        with self.code.repeat(self.goes_on):
+            self.attempt()
+        self.finish()
+
+    def begin(self) -> None:
+        """Everything as a member finds it."""
+        self.record.begin()
+        for variable in self.in_a_row.values():
+            variable.put(self.code.whole(0))
+        if self.scan is not None:
+            self.scan.clear()
+
+    def goes_on(self) -> Truth:
+        """Whether there is another attempt."""
+        return self.record.status.get().equals(GO_ON)
+
+    def finish(self) -> None:
+        """Keep what has been found."""
         code, record, model, member = self.code, self.record, self.model, self.record.member
-        code.each(model.n_d, lambda k: record.x.put(k, member.x0(k)))
-        code.each(model.n_v, lambda k: record.a.put(k, 0.0))
-        code.each(model.n_m, lambda k: record.lam.put(k, 0.0))
-        with code.repeat(lambda: record.status.get().equals(GO_ON)):
-            self._attempt()
         code.each(model.n_d, lambda k: member.keep("x", k, record.x[k]))
         code.each(model.n_v, lambda k: member.keep("a", k, record.a[k]))
         code.each(model.n_m, lambda k: member.keep("lam", k, record.lam[k]))
@@ -75,7 +90,7 @@ class Integrator:
 
     # -- an attempt ------------------------------------------------------------------------------------------------
 
-    def _attempt(self) -> None:
+    def attempt(self) -> None:
         """One step of each member that is under way, or the beginning of a stretch."""
         code, record = self.code, self.record
         fresh = record.fresh.get()

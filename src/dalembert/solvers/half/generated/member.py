@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dalembert.compile.generated.code import Code, Index, Place, Real, Whole
 from dalembert.solvers.half.generated.layout import Counter, Option
 
@@ -24,8 +26,13 @@ def gathered(code: Code, pointer: str, place: Whole) -> Real:
 class Member:
     """Where the numbers of some members come from and go to. Rows of arrays are `stride` numbers apart."""
 
-    def __init__(self, code: Code, place: str, stride: str, unknowns: int):
-        self.code, self._place, self._stride, self._unknowns = code, place, stride, unknowns
+    def __init__(self, code: Code, place: Callable[[], str], stride: str, unknowns: int):
+        self.code, self._where, self._stride, self._unknowns = code, place, stride, unknowns
+
+    @property
+    def _place(self) -> str:
+        """The number of the first of these members."""
+        return self._where()
 
     # -- what all members share ------------------------------------------------------------------------------------
 

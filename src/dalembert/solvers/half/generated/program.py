@@ -10,12 +10,11 @@ import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.compile.generated.code import Code, Index, Module, Target
+from dalembert.compile.generated.code import Array, Code, Module, Target
 from dalembert.compile.generated.graph import Binding
 from dalembert.compile.generated.group import TAPES, GroupCode, write_carry
 from dalembert.compile.generated.host import compile_host, host_target
@@ -31,6 +30,7 @@ from dalembert.solvers.half.generated.integrator import Integrator
 from dalembert.solvers.half.generated.layout import INTEGRATE, START
 from dalembert.solvers.half.generated.member import Member
 from dalembert.solvers.half.generated.model import ModelGraph
+from dalembert.solvers.half.generated.places import QUEUE, Place, Queue, each_member
 from dalembert.solvers.half.generated.record import Record
 from dalembert.solvers.half.generated.scheme import Scheme
 from dalembert.solvers.half.generated.start import write_start
@@ -109,16 +109,45 @@ class Program:
             write_functions(module, definitions)
         if self.recipe.tables:
             write_inputs(module, [order for _, order in self.recipe.tables])
-        places = {}
-        with _kernel(module, self, "start", START, tapes) as (code, calls, member):
-            write_start(code, calls, member, self.model)
-        places["start"] = code.memory.size if tapes is not None else 0
-        with _kernel(module, self, "integrate", INTEGRATE, tapes) as (code, calls, member):
-            Integrator(module, Record(code, calls, member, self.recipe.scheme)).write()
-        places["integrate"] = code.memory.size if tapes is not None else 0
+        sizes = {}
+        with _kernel(module, "start", tapes) as code:
+            with each_member(code) as place:
+                work = self._work(code, place)
+                work.prepare()
+                write_start(code, work.calls, work.member, self.model)
+            sizes["start"] = code.memory.size if isinstance(code, GroupCode) else 0
+        with _kernel(module, "integrate", tapes) as code:
+            if target.queue:
+                queue = Queue(code)
+                work = self._work(code, queue.place)
+                integrator = work.integrator(module, self.recipe.scheme)
+
+                def begin() -> None:
+                    work.prepare()
+                    integrator.begin()
+
+                queue.write(begin, integrator.attempt, integrator.goes_on, integrator.finish)
+            else:
+                with each_member(code) as place:
+                    work = self._work(code, place)
+                    work.prepare()
+                    work.integrator(module, self.recipe.scheme).write()
+            sizes["integrate"] = code.memory.size if isinstance(code, GroupCode) else 0
         if tapes is not None:
             write_carry(module, tapes)
-        return Written(module, tapes, places)
+        return Written(module, tapes, sizes)
+
+    def _work(self, code: Code, place: Place) -> Work:
+        """What a kernel does its members' work with."""
+        definitions, tables = self.definitions, bool(self.recipe.tables)
+        member = Member(code, place, "%stride", self.n_outputs)
+        varied = len(self.recipe.varied)
+        theta, own = code.array(varied), code.array(len(definitions.own))
+        if not isinstance(code, GroupCode):
+            return Work(code, StraightCalls(code, definitions, own, tables=tables), member, varied, theta, own)
+        shared = code.array(len(definitions.shared))
+        code.each(len(definitions.shared), lambda k: shared.put(k, code.shared("%shared", k)))
+        return Work(code, TapeCalls(code, definitions, own, shared, tables=tables), member, varied, theta, own)
 
     def shared(self, theta: np.ndarray) -> np.ndarray:
         """Values that all members share, from their common θ."""
@@ -157,53 +186,39 @@ class Host:
         self._functions[kernel](first, last, stride, *given)
 
 
+@dataclass(frozen=True)
+class Work:
+    """Calls of a model's functions for a member, where its numbers are, and its parameters."""
+
+    code: Code
+    calls: Calls
+    member: Member
+    varied: int  # how many of its parameters are a member's own
+    theta: Array
+    own: Array
+
+    def prepare(self) -> None:
+        """Numbers that depend on the member's parameters only."""
+        self.code.each(self.varied, lambda k: self.theta.put(k, self.member.own(k)))
+        self.calls.prepare(self.theta, self.own)
+
+    def integrator(self, module: Module, scheme: Scheme) -> Integrator:
+        return Integrator(module, Record(self.code, self.calls, self.member, scheme))
+
+
 @contextmanager
-def _kernel(
-    module: Module, program: Program, name: str, arguments: Sequence[str], tapes: Tapes | None
-) -> Iterator[tuple[Any, Calls, Member]]:
-    """A kernel around what is written for some members. On a processor it works on members `first` to `last`, in
-    groups; on a GPU each thread, or each group of threads, has one."""
-    definitions, varied = program.definitions, len(program.recipe.varied)
-    gpu, tables = module.target.gpu, bool(program.recipe.tables)
-    given = [("ptr", argument) for argument in (*arguments, *(TAPES if tapes is not None else ()))]
-    bounds = [("i64", "last"), ("i64", "stride")] if gpu else [("i64", "first"), ("i64", "last"), ("i64", "stride")]
+def _kernel(module: Module, name: str, tapes: Tapes | None) -> Iterator[Code]:
+    """A kernel. On a processor it works on members `first` to `last`, on a GPU on those before `last`."""
+    target = module.target
+    given = [("ptr", argument) for argument in arguments_of(name, target)]
+    bounds = [("i64", bound) for bound in (("last", "stride") if target.gpu else ("first", "last", "stride"))]
     code = Code(module, name, [*bounds, *given]) if tapes is None else GroupCode(module, name, [*bounds, *given], tapes)
-    code.linkage, code.attributes = ("ptx_kernel", "nounwind") if gpu else ("", "nounwind")
-    with _members(code) as place:
-        member = Member(code, place, "%stride", program.n_outputs)
-        theta, own = code.array(varied), code.array(len(definitions.own))
-        code.each(varied, lambda k: theta.put(k, member.own(k)))
-        if tapes is None:
-            calls: Calls = StraightCalls(code, definitions, own, tables=tables)
-        else:
-            shared = code.array(len(definitions.shared))
-            code.each(len(definitions.shared), lambda k: shared.put(k, code.shared("%shared", k)))
-            calls = TapeCalls(code, definitions, own, shared, tables=tables)
-        calls.prepare(theta, own)
-        yield code, calls, member
+    code.linkage, code.attributes = ("ptx_kernel", "nounwind") if target.gpu else ("", "nounwind")
+    yield code
     code.finish()
 
 
-@contextmanager
-def _members(code: Code) -> Iterator[str]:
-    """The first of the members that the code within is for."""
-    width = code.target.width
-    if not code.target.gpu:
-        if isinstance(code, GroupCode):
-            code.begin()
-        first, last = (code.write(f"sdiv i64 %{name}, {width}") for name in ("first", "last"))
-        with code.count(Index(code, first), Index(code, last)) as group:
-            yield (group * width).text
-        return
-    if isinstance(code, GroupCode):
-        place = code.begin()
-    else:
-        registers = {}
-        for what in ("tid", "ctaid", "ntid"):
-            code.declare(f"i32 @llvm.nvvm.read.ptx.sreg.{what}.x()")
-            name = code.write(f"call i32 @llvm.nvvm.read.ptx.sreg.{what}.x()")
-            registers[what] = code.write(f"zext i32 {name} to i64")
-        block = code.write(f"mul i64 {registers['ctaid']}, {registers['ntid']}")
-        place = code.write(f"add i64 {block}, {registers['tid']}")
-    with code.only_if(code.write(f"icmp slt i64 {place}, %last")):
-        yield place
+def arguments_of(kernel: str, target: Target) -> tuple[str, ...]:
+    """Pointers that a kernel for a target takes."""
+    queue = QUEUE if target.queue and kernel == "integrate" else ()
+    return (*KERNELS[kernel], *(TAPES if target.group else ()), *queue)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.compile.generated.code import Code, Real, Truth
+from dalembert.compile.generated.code import Code, Real, Truth, Variable
 from dalembert.compile.generated.straight import reciprocal
 from dalembert.solvers.half.generated.calls import Calls
 from dalembert.solvers.half.generated.layout import Option
@@ -20,7 +20,8 @@ class Record:
         self.code, self.calls, self.member, self.scheme = code, calls, member, scheme
         definitions = calls.definitions
         self.definitions, self.model = definitions, definitions.model
-        model, array, variable = self.model, code.array, code.variable
+        model, array, variable = self.model, code.array, self._variable
+        self._initial: list[tuple[Variable, Any]] = []
         n_d, n_v, n_m, n_slope = model.n_d, model.n_v, model.n_m, definitions.n_rates
         #: accelerations, rates of positions unless they are velocities, of dynamic variables
         self.n_slope = n_slope
@@ -42,6 +43,21 @@ class Record:
         #: at the beginning of a stretch; on the last step of one; after a rejection; at an event that ends the run
         self.fresh, self.last, self.rejected, self.ending = (variable(value) for value in (True, False, False, False))
         self.accepted, self.inaccurate, self.failed, self.following = (variable(zero) for _ in range(4))
+
+    def _variable(self, value: Any) -> Variable:
+        """One that every member begins with this value."""
+        variable = self.code.variable(value)
+        self._initial.append((variable, value))
+        return variable
+
+    def begin(self) -> None:
+        """Where members stand at first."""
+        code, model, member = self.code, self.model, self.member
+        for variable, value in self._initial:
+            variable.put(value)
+        code.each(model.n_d, lambda k: self.x.put(k, member.x0(k)))
+        code.each(model.n_v, lambda k: self.a.put(k, 0.0))
+        code.each(model.n_m, lambda k: self.lam.put(k, 0.0))
 
     def tolerance(self, k: Any, size: Real) -> Real:
         """What an error of an unknown of this size may be."""

@@ -41,9 +41,12 @@ class Scan:
         #: two roots of each event in an interval between samples, in s = (t − t_new)/h; NaN: none
         self.roots = [code.array(2) for _ in range(count)]
         self.came_from = code.array(count)  # values before the first of them
-        for e in range(count):
+
+    def clear(self) -> None:
+        """Nothing has been found."""
+        for e in range(len(self.scheme.events)):
             self.before.put(e, 0.0)
-            self.found.put(e, code.whole(0))
+            self.found.put(e, self.code.whole(0))
 
     # -- values ----------------------------------------------------------------------------------------------------
 
