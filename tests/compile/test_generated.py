@@ -165,7 +165,8 @@ def test_long_vectors_are_gone_through_in_loops(count):
     def terms(j):
         return lambda k: [x[k] * 1.0]
 
-    code.accumulate([out.behind(2)], count, 3, terms)
+    sums = out.behind(2)
+    code.accumulate(count, 3, lambda k: [sums[k]], terms, lambda k, values: sums.put(k, values[0]))
     code.finish()
     compiled = compile_host(module, ["reduce"])
     values, found = np.random.default_rng(0).normal(size=count), np.zeros(count + 2)

@@ -55,7 +55,9 @@ class System:
         margins = self.graph.evaluate(self.found.margins, leaves)
         assert (margins > 0).all()
         far = 1e-12 * np.linalg.cond(A) * np.abs(exact).max()
-        for nodes in (self.found.solution, self.found.once):
+        right = [self.graph.leaf("b", k, Binding.POSITION) for k in range(len(b))]
+        for kept in (True, False):
+            nodes = self.found.solved(right, kept=kept)
             np.testing.assert_allclose(self.graph.evaluate(nodes, leaves), exact, rtol=0, atol=far)
 
 

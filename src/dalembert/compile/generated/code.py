@@ -535,31 +535,30 @@ class Code:
         return [part.get() for part in parts]
 
     def accumulate(
-        self, outs: Sequence[Array], count: int, last: Place, terms: Callable[[Index], Callable[[Any], Sequence[Real]]]
-    ) -> None:
-        """Add Σ_{j < last} terms(j)(k) to out[k], for each of some arrays."""
+        self, count: int, last: Place, begin: Callable[[Any], Sequence[Real]],
+        terms: Callable[[Index], Callable[[Any], Sequence[Real]]], end: Callable[[Any, list[Real]], None],
+    ) -> None:  # fmt: skip
+        """end(k, sums) for every index, where the sums are begin(k) + Σ_{j < last} terms(j)(k)."""
 
         def of(k: Any) -> None:
-            sums = [self.variable(out[k]) for out in outs]
+            sums = [self.variable(value) for value in begin(k)]
             with self.count(0, last) as j:
                 for variable, value in zip(sums, terms(j)(k), strict=True):
                     variable.put(variable.get() + value)
-            for out, variable in zip(outs, sums, strict=True):
-                out.put(k, variable.get())
+            end(k, [variable.get() for variable in sums])
 
         if self.target.group or count > LONG:
             self.each(count, of)
             return
         # all sums at once, in registers
-        sums = [[self.variable(out[k]) for k in range(count)] for out in outs]
+        sums = [[self.variable(value) for value in begin(k)] for k in range(count)]
         with self.count(0, last) as j:
             term = terms(j)
-            for k in range(count):
-                for row, value in zip(sums, term(k), strict=True):
-                    row[k].put(row[k].get() + value)
-        for out, row in zip(outs, sums, strict=True):
-            for k in range(count):
-                out.put(k, row[k].get())
+            for k, row in enumerate(sums):
+                for variable, value in zip(row, term(k), strict=True):
+                    variable.put(variable.get() + value)
+        for k, row in enumerate(sums):
+            end(k, [variable.get() for variable in row])
 
     # -- flow ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from typing import Any
 from dalembert.compile.generated.code import Array, Real
 from dalembert.solvers.half.generated.layout import Option
 from dalembert.solvers.half.generated.record import Record
-from dalembert.solvers.half.generated.stages import Stages
 from dalembert.solvers.status import Outcome
 
 #: of a projection; as in `core.project_positions`
@@ -18,10 +17,9 @@ ITERATIONS = 10
 class Arrival:
     """Writes what happens at the end of a step, and at the beginning of a stretch."""
 
-    def __init__(self, record: Record, stages: Stages):
-        self.record, self.stages, self.code, self.model = record, stages, record.code, record.model
+    def __init__(self, record: Record):
+        self.record, self.code, self.model = record, record.code, record.model
         model = self.model
-        self.g = self.code.array(model.n_lam)
         self.move = record.b if model.plain else self.code.array(model.n_p)
 
     def write(self) -> None:
@@ -41,21 +39,15 @@ class Arrival:
         nothing = self.complete(t, record.next, record.at, record.factors, record.next_rates, record.b)
         record.unless_fine(record.flaw.get().differs(0.0), Outcome.SINGULAR)
         record.unless_fine(nothing.differs(0.0), Outcome.CANNOT_EVALUATE)
-        code.each(model.n_v, lambda k: record.next_a.put(k, record.b[k]))
 
     def complete(self, t: Real, x: Array, at: Array, factors: Array, rates: Array, b: Array) -> Real:
         """Rates at x, and accelerations and multipliers in b; returns 0, or NaN if one of them is not finite."""
-        code, model, calls = self.code, self.model, self.record.calls
-        n_v, n_m = model.n_v, model.n_m
-        calls.rates(t, x, at, rates)
-        if n_m:
-            gamma = b.behind(n_v)
-            calls.bend(t, x, at, gamma)
-            code.each(n_m, lambda k: gamma.put(k, -gamma[k]))
-        code.each(n_v, lambda k: b.put(k, rates[k]))
-        calls.solve(factors, b)
-        nothing = code.total(n_v + n_m, lambda k: 0.0 * b[k])
-        return nothing + code.total(self.record.n_slope - n_v, lambda k: 0.0 * rates[k + n_v])
+        code, model, record = self.code, self.model, self.record
+        n_f = record.definitions.n_f
+        record.calls.rates(t, x, at, rates)
+        record.calls.accelerate(t, x, at, rates, factors, b)
+        nothing = code.total(model.n_v + model.n_m, lambda k: 0.0 * b[k])
+        return nothing + code.total(record.n_slope - n_f, lambda k: 0.0 * rates[k + n_f])
 
     def prepare(self) -> None:
         """Matrices at a point where no stage has been, for the members that end there."""
@@ -75,7 +67,7 @@ class Arrival:
     def _project_positions(self) -> None:
         """Newton's method with the matrix of the last stage."""
         code, record, model, calls = self.code, self.record, self.model, self.record.calls
-        n_p, n_v, n_m, t = model.n_p, model.n_v, model.n_m, record.t_new.get()
+        n_p, t = model.n_p, record.t_new.get()
         calls.factor(record.here, record.at, record.factors)  # once more: not worth keeping in every stage
         iteration, before = code.variable(0.0), code.variable(math.inf)
         under_way, converged = code.variable(True), code.variable(False)
@@ -84,10 +76,7 @@ class Arrival:
             record.next[k] = record.next[k] + self.move[k]
 
         with code.repeat(under_way.get):
-            calls.gap(t, record.next, self.g)
-            code.each(n_v + n_m, lambda k: record.b.put(k, 0.0))
-            code.each(model.n_lam, lambda k: record.b.put(k + n_v, -self.g[k]))
-            calls.solve(record.factors, record.b)
+            calls.nearer(t, record.next, record.factors, record.b)
             if not model.plain:  # with Z at the point where the iteration began
                 calls.kinematics(t, record.raw, record.b, self.move)
             code.each(n_p, moved)
@@ -103,15 +92,13 @@ class Arrival:
 
     def _project_velocities(self) -> None:
         """The nearest ones on the constraints, in the norm of M."""
-        code, record, n_p = self.code, self.record, self.model.n_p
+        record, n_p = self.record, self.model.n_p
 
         def moved(k: Any) -> None:
             record.next[k + n_p] = record.next[k + n_p] + record.b[k]
 
-        code.each(self.model.n_v, lambda k: record.b.put(k, 0.0))
-        self.stages.demand(code.real(-1.0))
-        record.calls.solve(record.factors, record.b)
-        code.each(self.model.n_v, moved)
+        record.calls.along(record.at, record.next.behind(n_p), record.factors, record.b)
+        self.code.each(self.model.n_v, moved)
 
 
 def _square(x: Real) -> Real:

@@ -75,7 +75,7 @@ class Between:
     def _lost(self, k: Any, h: Real) -> Real:
         """What the mean velocity of a cubic differs from that of the way travelled."""
         record, n_p = self.record, self.model.n_p
-        mean = 0.5 * (record.x[k + n_p] + record.next[k + n_p]) + h * (record.a[k] - record.next_a[k]) * (1.0 / 12.0)
+        mean = 0.5 * (record.x[k + n_p] + record.next[k + n_p]) + h * (record.a[k] - record.b[k]) * (1.0 / 12.0)
         return (record.raw[k] - record.x[k]) * reciprocal(self.code, h) - mean
 
     def _missed_inside(self, h: Real, first: int) -> Real:
@@ -84,8 +84,7 @@ class Between:
         Where they cannot be evaluated, the cubics stay.
         """
         code, model, record, calls = self.code, self.model, self.record, self.record.calls
-        n_p, n_v, n_r = model.n_p, model.n_v, model.n_r
-        t = record.t.get() + (1.0 + INNER) * h
+        n_p, t = model.n_p, record.t.get() + (1.0 + INNER) * h
 
         def inside(c: list[Real]) -> Real:
             return c[0] + INNER * (c[1] + INNER * (c[2] + INNER * c[3]))
@@ -100,7 +99,7 @@ class Between:
             if kind == "v":
                 rate = self.b[k + (-n_p)]
             else:
-                rate = self.rates[k + n_v] if kind == "p" else self.rates[k + (record.n_slope - n_r - n_p - n_v)]
+                rate = self.rates[k + record.rate_of(kind)]
             c = self._cubic(k, kind, h)
             slope = c[1] + INNER * (2.0 * c[2] + INNER * 3.0 * c[3])
             self.kappa.put(k, code.select(usable, (h * rate - slope) * (1.0 / SLOPE), 0.0))
@@ -129,12 +128,12 @@ class Between:
     def ends(self, k: Any, kind: str, h: Real) -> tuple[Real, Real]:
         """h times the rates of an unknown at both ends of the step."""
         record, model = self.record, self.model
-        n_p, n_v = model.n_p, model.n_v
+        n_p = model.n_p
         if kind == "v":
-            return h * record.a[k + (-n_p)], h * record.next_a[k + (-n_p)]
+            return h * record.a[k + (-n_p)], h * record.b[k + (-n_p)]
         if kind == "p" and model.plain:
             return h * record.x[k + n_p], h * record.next[k + n_p]
-        place = k + (n_v if kind == "p" else record.n_slope - model.n_r - n_p - n_v)
+        place = k + record.rate_of(kind)
         return h * record.rates[place], h * record.next_rates[place]
 
     def _cubic(self, k: Any, kind: str, h: Real) -> list[Real]:
@@ -158,7 +157,7 @@ class Between:
             loud = code.abs(kappa * h) > NOISE * code.abs(record.raw[k + (-n_p)])
             raised(code.select(loud, kappa, 0.0))
         else:
-            a0, a1 = h * record.a[k], h * record.next_a[k]
+            a0, a1 = h * record.a[k], h * record.b[k]
             late = 0.5 * (h * a1 - 2.0 * c[2])
             early = 0.5 * (h * a0 - 2.0 * c[2] + 6.0 * c[3])
             rho = late - early

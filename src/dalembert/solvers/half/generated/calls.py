@@ -9,7 +9,7 @@ from dalembert.compile.generated.code import Array, Code, Module, Real
 from dalembert.compile.generated.group import GroupCode
 from dalembert.compile.generated.straight import Source, straight
 from dalembert.compile.generated.tape import write_tape
-from dalembert.solvers.half.generated.definitions import Definitions
+from dalembert.solvers.half.generated.definitions import SCALARS, Definitions
 
 
 class Calls(ABC):
@@ -52,8 +52,8 @@ class Calls(ABC):
     def rates(self, t: Real, x: Array, at: Array, out: Array) -> None:
         self._call("rates", out, **self._state(t, x), at=at)
 
-    def bend(self, t: Real, x: Array, at: Array, out: Array) -> None:
-        self._call("bend", out, **self._state(t, x), at=at)
+    def accelerate(self, t: Real, x: Array, at: Array, rates: Array, factors: Array, out: Array) -> None:
+        self._call("accelerate", out, **self._state(t, x), at=at, rates=rates, factor=factors)
 
     def look(self, t: Real, x: Array, lam: Array, a: Array, out: Array) -> None:
         self._call("look", out, **self._state(t, x), lam=lam, a=a)
@@ -78,16 +78,18 @@ class Calls(ABC):
         return self._factored("factor", factors, self.definitions.n_factors, here=here, there=there)
 
     @abstractmethod
-    def _factored(self, name: str, factors: Array, kept: int, **arrays: Array) -> Real:
+    def _factored(self, name: str, factors: Array, kept: int, **arrays: Array | Real) -> Real:
         """Carry out a factorization; returns 1 where a margin is not positive, else 0."""
 
-    def once(self, here: Array, there: Array, b: Array) -> Real:
-        """Factor and solve, in place; returns 1 where a pivot is not good, else 0."""
-        return self._factored("once", b, self._n_v + self.definitions.model.n_m, here=here, there=there, b=b)
+    def once(self, here: Array, there: Array, rates: Array, v: Array, scale: Real, out: Array) -> Real:
+        """Accelerations of a stage, where `scale` is −1 by its step; returns 1 where a pivot is not good, else 0."""
+        return self._factored("once", out, self._n_v, here=here, there=there, rates=rates, v=v, scale=scale)
 
-    def solve(self, factors: Array, b: Array) -> None:
-        """In place."""
-        self._call("solve", b, factor=factors, b=b)
+    def nearer(self, t: Real, p: Array, factors: Array, out: Array) -> None:
+        self._call("nearer", out, **self._at(t), p=p, factor=factors)
+
+    def along(self, there: Array, v: Array, factors: Array, out: Array) -> None:
+        self._call("along", out, there=there, v=v, factor=factors)
 
     def smallest(self, suffix: str, kept: int, entry: Array, factors: Array, b: Array) -> Real:
         """Solve [I Jᵀ; J 0], in place; returns 1 where rows may depend on each other."""
@@ -109,7 +111,7 @@ class StraightCalls(Calls):
         super().__init__(code, definitions, tables=tables)
         self._own, self._flaw = own, code.array(1)
 
-    def _factored(self, name: str, factors: Array, kept: int, **arrays: Array) -> Real:
+    def _factored(self, name: str, factors: Array, kept: int, **arrays: Array | Real) -> Real:
         self.call(name, [(factors, kept), (self._flaw, 1)], arrays)
         return self._flaw[0]
 
@@ -128,7 +130,7 @@ def write_functions(module: Module, definitions: Definitions) -> None:
     for name, function in definitions.functions.items():
         outs = ["out"] if (kept := _kept(definitions, name)) is None else ["out", "flaw"]
         own = [] if name == "prepare" else ["own"]
-        kinds = [(module.target.real if vector == "t" else "ptr", vector) for vector in function.reads]
+        kinds = [(module.target.real if vector in SCALARS else "ptr", vector) for vector in function.reads]
         pointers = [("ptr", "shared"), *(("ptr", name) for name in own)]
         code = module.function(name, [*pointers, *kinds, *(("ptr", out) for out in outs)])
         known: dict[int, Source] = {}
@@ -139,8 +141,8 @@ def write_functions(module: Module, definitions: Definitions) -> None:
         for node, vector, k in leaves:
             if vector == "rate" and "there" in function.reads:
                 known[node] = _element(code, "there", definitions.n_q + k)
-            elif vector == "t" and "t" in function.reads:
-                known[node] = lambda code=code: Real(code, "%t")
+            elif vector in SCALARS and vector in function.reads:
+                known[node] = lambda code=code, vector=vector: Real(code, f"%{vector}")
             elif vector in function.reads:
                 known[node] = _element(code, vector, k)
         for k, node in enumerate(function.at):
@@ -165,7 +167,7 @@ def _kept(definitions: Definitions, name: str) -> int | None:
     """How many results of a function stand before its margins; None if it has none."""
     model = definitions.model
     if name == "once":
-        return len(model.saddle.once)
+        return model.n_v
     systems = {
         "factor": model.saddle,
         "factor_position": model.smallest_position,
@@ -178,7 +180,7 @@ class TapeCalls(Calls):
     """Tapes, each written for the arrays that it is called with."""
 
     def __init__(self, code: GroupCode, definitions: Definitions, own: Array, shared: Array, *, tables: bool):
-        self._t = code.array(1)
+        self._scalars = {name: code.array(1) for name in SCALARS}
         super().__init__(code, definitions, tables=tables)
         graph = definitions.graph
         self._leaves = [(node, key[1], key[2]) for node, key in enumerate(graph.keys) if key[0] == "in"]
@@ -188,7 +190,7 @@ class TapeCalls(Calls):
         systems = (definitions.model.saddle, definitions.model.smallest_position, definitions.model.smallest_velocity)
         self._margins = code.array(max(len(system.margins) for system in systems if system is not None))
 
-    def _factored(self, name: str, factors: Array, kept: int, **arrays: Array) -> Real:
+    def _factored(self, name: str, factors: Array, kept: int, **arrays: Array | Real) -> Real:
         count = len(self.definitions.functions[name].roots) - kept
         self.call(name, [(factors, kept), (self._margins, count)], arrays)
         code, margins = self.code, self._margins
@@ -197,9 +199,10 @@ class TapeCalls(Calls):
     def call(self, name: str, out: Sequence[tuple[Array, int]], arrays: Mapping[str, Array | Real]) -> None:
         code: GroupCode = self.code
         function = self.definitions.functions[name]
-        if "t" in function.reads:
-            self._t.put(0, arrays["t"])
-        places = {v: self._t.offset if v == "t" else arrays[v].offset for v in function.reads}
+        given = {**arrays, **self._scalars}
+        for scalar in set(SCALARS) & set(function.reads):
+            self._scalars[scalar].put(0, arrays[scalar])
+        places = {vector: given[vector].offset for vector in function.reads}
         key = (name, *places.values(), *(array.offset for array, _ in out))
         if key not in self._known:
             self._known[key] = self._write(name, places, [array.offset + k for array, n in out for k in range(n)])

@@ -3,18 +3,18 @@
     prepare      numbers of a member that depend on its parameters only           own
     stage        entries of M, C, (g_t, h), and what rates share with them        at
     point        the same, and what γ shares with them                            at
-    gap          g                                                                out
-    rates        f, p' unless it is v, r'; with the values in `at`                out
-    bend         γ, likewise                                                      out
-    excess       C v + (g_t, h) with the matrices of a record `there`             out
+    rates        what moves of f, p' unless it is v, r'; with the values in `at`  out
     kinematics   p' = Z v                                                         out
     factor       of the saddle-point matrix with M, U `here` and G `there`        factors, margins
-    solve        with these                                                       out, which may be b itself
-    once         both, where factors are not needed again                         out, margins
+    once         accelerations of a stage: f − Uᵀλ = M a, C (v + h a) + … = 0     out, margins
+    accelerate   accelerations and multipliers of a point, with its factors       out
+    nearer       a step of Newton's method towards g = 0, with factors            out
+    along        what takes C v + (g_t, h) away, with factors                     out
     look         functions of events                                              out
 
 and for start values, where M is the identity:
 
+    gap, excess                    g, and C v + (g_t, h) with a record `there`     out
     slope, matrix                  derivatives of g, and C                        out
     astray                         by how much invariants exceed tolerances       out
     factor_…, solve_…              of [I Jᵀ; J 0]
@@ -39,6 +39,8 @@ from dalembert.solvers.limits import ROUNDINGS, UNIT
 NEARLY = 256.0
 PLACE = ("t", "p", "u")
 STATE = (*PLACE, "v", "r")
+#: vectors that are one number
+SCALARS = ("t", "scale")
 
 
 @dataclass(frozen=True)
@@ -56,18 +58,18 @@ class Definitions:
     def __init__(self, model: ModelGraph, events: Sequence[int] = ()):
         self.model, self.graph, self.events = model, model.graph, tuple(events)
         moving = [model.rate[i] for i in model.moving_rate]
-        rates = [*model.force, *([] if model.plain else model.p_dot), *model.r_dot]
+        rates = [*(model.force[i] for i in model.moving_force), *([] if model.plain else model.p_dot), *model.r_dot]
         cut = self._cut(rates)
         late = [node for node in self._cut(model.gamma) if node not in set(cut)]
         early, whole = (*model.q, *moving, *cut), (*model.q, *moving, *cut, *late)
         self.n_q, self.n_at, self.n_rates = len(model.q), len(whole), len(rates)
+        self.n_f = len(model.moving_force)  # of the rates, in front
         self.n_factors, self.n_margins = len(model.saddle.kept), len(model.saddle.margins)
         self.functions: dict[str, Definition] = {
             "stage": Definition(PLACE, early),
             "point": Definition(PLACE, whole),
             "gap": Definition(PLACE, tuple(model.position)),
             "rates": Definition((*STATE, "at"), tuple(rates), early),
-            "bend": Definition((*STATE, "at"), tuple(model.gamma), whole),
             "excess": Definition(("there", "v"), tuple(model.residual)),
             "kinematics": Definition((*PLACE, "v"), tuple(model.p_dot)),
             "slope": Definition(PLACE, tuple(model.position_entries)),
@@ -75,15 +77,24 @@ class Definitions:
             "astray": Definition(STATE, tuple(model.invariants)),
             "look": Definition((*STATE, "lam", "a"), self.events),
         }
-        self._algebra("", model.saddle, ("here", "there"))
         saddle = model.saddle
-        self.functions["once"] = Definition(("here", "there", "b"), (*saddle.once, *saddle.margins))
+        self._factorization("", saddle, ("here", "there"))
+        accelerations = saddle.solved(model.right_of_stage, kept=False)[: model.n_v]
+        self.functions["once"] = Definition(
+            ("here", "there", "rates", "v", "scale"), (*accelerations, *saddle.margins)
+        )
+        solution = saddle.solved(model.right_of_point, kept=True)
+        self.functions["accelerate"] = Definition((*STATE, "at", "rates", "factor"), tuple(solution), whole)
+        self.functions["nearer"] = Definition((*PLACE, "factor"), tuple(model.correction(model.position)))
+        self.functions["along"] = Definition(("there", "v", "factor"), tuple(model.correction(model.residual)))
         for suffix, system, pattern, count in (
             ("_position", model.smallest_position, model.position_pattern, model.n_lam),
             ("_velocity", model.smallest_velocity, model.constraint_pattern, model.n_m),
         ):
             if system is not None:
-                self._algebra(suffix, system, ("entry",))
+                self._factorization(suffix, system, ("entry",))
+                b = self.graph.leaves("b", len(system.order), Binding.STATE)
+                self.functions[f"solve{suffix}"] = Definition(("factor", "b"), tuple(system.solved(b, kept=True)))
                 self._judgement(suffix, [a.tolist() for a in pattern], count)
         roots = [node for function in self.functions.values() for node in function.roots]
         bound = self.graph.frontier(roots, Binding.MEMBER)
@@ -99,9 +110,8 @@ class Definitions:
         found = graph.frontier(roots, Binding.POSITION)
         return [n for n in found if graph.binding[n] == Binding.POSITION and graph.keys[n][0] != "in"]
 
-    def _algebra(self, suffix: str, system: Eliminated, reads: tuple[str, ...]) -> None:
+    def _factorization(self, suffix: str, system: Eliminated, reads: tuple[str, ...]) -> None:
         self.functions[f"factor{suffix}"] = Definition(reads, (*system.kept, *system.margins))
-        self.functions[f"solve{suffix}"] = Definition(("factor", "b"), tuple(system.solution))
 
     def _judgement(self, suffix: str, pattern: Sequence[Sequence[int]], count: int) -> None:
         """An equation holds if its residual is a rounding error of its terms; as `start_kernel.holds`."""

@@ -26,12 +26,33 @@ class NotEliminated(Exception):
 
 @dataclass
 class Eliminated:
-    """A system as nodes."""
+    """A system as nodes: L and U in the order of elimination, reciprocals of pivots by row."""
 
-    kept: list[int]  # factors that change with time and position: leaves "factor" of `solution`
+    graph: Graph
+    order: Sequence[tuple[int, int]]  # rows, and columns of the pivots in them
+    lower: list[tuple[int, int, int]]
+    upper: list[tuple[int, int, int]]
+    inverse: dict[int, int]
     margins: list[int]  # each must be positive
-    solution: list[int]  # of the right-hand side, leaves "b"
-    once: list[int]  # the same without factors that are kept
+    kept: list[int] = field(init=False)  # factors that change with time and position
+
+    def __post_init__(self) -> None:
+        values = [*(v for *_, v in self.lower), *(v for *_, v in self.upper), *self.inverse.values()]
+        self.kept = list(dict.fromkeys(v for v in values if self.graph.binding[v] == Binding.POSITION))
+
+    def solved(self, right: Sequence[int], *, kept: bool) -> list[int]:
+        """The solution for a right-hand side. `kept`: factors that change are leaves "factor"."""
+        if not kept:
+            return _substituted(self.graph, self.order, self.lower, self.upper, self.inverse, right)
+        places = {node: self.graph.leaf("factor", k, Binding.POSITION) for k, node in enumerate(self.kept)}
+        return _substituted(
+            self.graph,
+            self.order,
+            [(i, at, places.get(v, v)) for i, at, v in self.lower],
+            [(at, j, places.get(v, v)) for at, j, v in self.upper],
+            {at: places.get(v, v) for at, v in self.inverse.items()},
+            right,
+        )
 
 
 @dataclass
@@ -75,20 +96,8 @@ def eliminated(
         value = graph.value(margin)
         if value is not None and value <= 0:
             raise NotEliminated(f"no mass and no constraint holds {pattern.name(unknown)}")
-    values = [*(v for *_, v in lower), *(v for *_, v in upper), *inverse.values()]
-    kept = list(dict.fromkeys(v for v in values if graph.binding[v] == Binding.POSITION))
-    places = {node: graph.leaf("factor", k, Binding.POSITION) for k, node in enumerate(kept)}
-    b = graph.leaves("b", pattern.n, Binding.STATE)
-    solution = _substituted(
-        graph,
-        elimination.order,
-        [(i, at, places.get(v, v)) for i, at, v in lower],
-        [(at, j, places.get(v, v)) for at, j, v in upper],
-        {at: places.get(v, v) for at, v in inverse.items()},
-        b,
-    )
-    once = _substituted(graph, elimination.order, lower, upper, inverse, b)
-    return Eliminated(kept, [m for m in margins.values() if graph.value(m) is None], solution, once)
+    changing = [m for m in margins.values() if graph.value(m) is None]
+    return Eliminated(graph, elimination.order, lower, upper, inverse, changing)
 
 
 def _matrix(
@@ -198,7 +207,7 @@ def _change_diagonal(
 
 def _substituted(
     graph: Graph, order: Sequence[tuple[int, int]], lower: list[tuple[int, int, int]],
-    upper: list[tuple[int, int, int]], inverse: dict[int, int], b: list[int],
+    upper: list[tuple[int, int, int]], inverse: dict[int, int], b: Sequence[int],
 ) -> list[int]:  # fmt: skip
     """The solution for a right-hand side."""
     left = list(b)

@@ -47,7 +47,7 @@ class Integrator:
         self.record, self.code, self.model = record, record.code, record.model
         self.tableau = Tableau(module, record.scheme)
         self.stages = Stages(record, self.tableau)
-        self.arrival = Arrival(record, self.stages)
+        self.arrival = Arrival(record)
         self.between = Between(record, self.tableau, self.arrival)
         self.scan = Scan(module, record, self.between) if record.scheme.events else None
         #: failures in a row, by reason
@@ -165,7 +165,7 @@ class Integrator:
         for count, target, source in (
             (model.n_d, record.x, record.next),
             (record.n_slope, record.rates, record.next_rates),
-            (model.n_v, record.a, record.next_a),
+            (model.n_v, record.a, record.b),
             (model.n_m, record.lam, record.b.behind(model.n_v)),
             (record.definitions.n_q, record.q, record.at),
         ):

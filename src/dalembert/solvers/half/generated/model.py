@@ -57,6 +57,7 @@ class ModelGraph:
         self.q = list(dict.fromkeys(moving))
         self.residual = self._velocity_residual()
         self.saddle = self._saddle()
+        self._right_sides()
         self._start()
 
     def _read(self) -> None:
@@ -130,6 +131,25 @@ class ModelGraph:
         return eliminated(
             self.graph, pattern, self._at("here", self.mass), force, self._at("there", self.constraint)
         )
+
+    def _right_sides(self) -> None:
+        """Of the system for a stage, and of that for accelerations and multipliers: forces that a member's motion
+        changes are leaves "rates", others are what they are."""
+        graph = self.graph
+        self.moving_force = [i for i, n in enumerate(self.force) if graph.binding[n] > Binding.MEMBER]
+        leaves = {i: graph.leaf("rates", k, Binding.STATE) for k, i in enumerate(self.moving_force)}
+        force = [leaves.get(i, node) for i, node in enumerate(self.force)]
+        scale = graph.leaf("scale", 0, Binding.STATE)
+        self.right_of_stage = [*force, *(graph.operation("MUL", scale, node) for node in self.residual)]
+        self.right_of_point = [*force, *(graph.operation("NEG", node) for node in self.gamma)]
+
+    def correction(self, residual: Sequence[int]) -> list[int]:
+        """What takes residuals of the first constraints away, with factors: the velocities among the unknowns."""
+        graph = self.graph
+        right = [graph.operation("NEG", node) for node in residual]
+        nothing = graph.zero
+        right = [*[nothing] * self.n_v, *right, *[nothing] * (self.n_m - len(residual))]
+        return self.saddle.solved(right, kept=True)[: self.n_v]
 
     # -- start values ----------------------------------------------------------------------------------------------
 

@@ -23,15 +23,16 @@ class Record:
         model, array, variable = self.model, code.array, self._variable
         self._initial: list[tuple[Variable, Any]] = []
         n_d, n_v, n_m, n_slope = model.n_d, model.n_v, model.n_m, definitions.n_rates
-        #: accelerations, rates of positions unless they are velocities, of dynamic variables
+        #: forces that move, rates of positions unless they are velocities, of dynamic variables
         self.n_slope = n_slope
         # the current point, and the one that a step leads to
         self.x, self.next = array(n_d), array(n_d)
         self.rates, self.next_rates = array(n_slope), array(n_slope)
-        self.a, self.next_a = array(n_v), array(n_v)
-        self.q, self.at, self.lam = array(definitions.n_q), array(definitions.n_at), array(n_m)
+        self.a, self.lam = array(n_v), array(n_m)
+        self.q, self.at = array(definitions.n_q), array(definitions.n_at)
         # where the last stage began, and factors of the last matrix
         self.here, self.factors = array(definitions.n_q), array(definitions.n_factors)
+        #: what systems have been solved for: accelerations and multipliers at the next point, once that is complete
         self.b, self.raw = array(n_v + n_m), array(model.n_p)
         self.flaw = variable(0.0)
         zero = code.whole(0)
@@ -67,6 +68,12 @@ class Record:
     def per_weight(self, k: Any) -> Real:
         """1 by what an error of an unknown may be, at the current point."""
         return reciprocal(self.code, self.tolerance(k, self.code.abs(self.x[k])))
+
+    def rate_of(self, kind: str) -> int:
+        """What leads from the number of an unknown, a position or a dynamic variable, to that of its rate."""
+        if kind == "p":
+            return self.definitions.n_f
+        return self.n_slope - self.model.n_d
 
     def fine(self) -> Truth:
         """Whether nothing has gone wrong in this attempt."""

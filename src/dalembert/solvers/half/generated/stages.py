@@ -7,11 +7,12 @@ tableau, so that half as many numbers are kept.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dalembert.compile.generated.code import Index, Module, Real
+from dalembert.compile.generated.code import Index, Module, Real, Table
 from dalembert.compile.generated.straight import reciprocal
 from dalembert.solvers.half.generated.record import Record
 from dalembert.solvers.half.generated.scheme import Scheme
@@ -51,9 +52,9 @@ class Stages:
     def take(self) -> None:
         """All of them; `next` is the new point, and `at` its record."""
         code, record, slopes = self.code, self.record, self.slopes
-        n_p, n_v, n_r, width, calls = self.model.n_p, self.model.n_v, self.model.n_r, record.n_slope, record.calls
+        n_p, n_v, n_r, calls = self.model.n_p, self.model.n_v, self.model.n_r, record.calls
         rates, at, here = record.next_rates, record.at, record.here
-        code.each(width, lambda k: rates.put(k, record.rates[k]))
+        code.each(record.n_slope, lambda k: rates.put(k, record.rates[k]))
         code.each(record.definitions.n_q, lambda k: at.put(k, record.q[k]))
         flawed, now = code.variable(0.0), code.variable(record.t.get())
         h, t = record.h.get(), record.t.get()
@@ -61,8 +62,8 @@ class Stages:
             with code.unless_zero(i):
                 calls.rates(now.get(), record.next, at, rates)
             if not self.model.plain:
-                code.each(n_p, lambda k: slopes["p"].put(i, k, rates[k + n_v]))
-            code.each(n_r, lambda k: slopes["r"].put(i, k, rates[k + (width - n_r)]))
+                code.each(n_p, lambda k: slopes["p"].put(i, k, rates[k + record.rate_of("p")]))
+            code.each(n_r, lambda k: slopes["r"].put(i, k, rates[k + (record.n_slope - n_r)]))
             self._advance(i)
             c = code.lookup(self.tableau.times, i)
             at_end = c.equals(1.0) & record.last.get()
@@ -70,9 +71,9 @@ class Stages:
             code.each(record.definitions.n_q, lambda k: here.put(k, at[k]))
             calls.stage(now.get(), record.next, at)
             step = h * code.lookup(self.tableau.diagonal, i)
-            code.each(n_v, lambda k: record.b.put(k, rates[k]))
-            self.demand(-1.0 / step)
-            flawed.put(code.larger(flawed.get(), calls.once(here, at, record.b)))
+            velocities = record.next.behind(n_p)
+            flaw = calls.once(here, at, rates, velocities, -1.0 / step, record.b)
+            flawed.put(code.larger(flawed.get(), flaw))
             code.each(n_v, lambda k: self._keep(i, k, step))
         record.flaw.put(flawed.get())
 
@@ -85,52 +86,51 @@ class Stages:
 
     def _advance(self, i: Index) -> None:
         """Positions and dynamic variables of the next point, and its velocities without the last acceleration."""
-        code, model, record, slopes = self.code, self.model, self.record, self.slopes
-        n_p, n_v, n_r, s, behind = model.n_p, model.n_v, model.n_r, self.tableau.s, model.n_p + model.n_v
+        code, model, record, tableau = self.code, self.model, self.record, self.tableau
+        n_p, n_v, n_r = model.n_p, model.n_v, model.n_r
         x, new, h = record.x, record.next, record.h.get()
-        own = code.lookup(self.tableau.diagonal, i)
-        code.each(n_v, lambda k: new.put(k + n_p, 0.0))
-        code.each(n_p, lambda k: new.put(k, 0.0 if model.plain else own * slopes["p"].get(i, k)))
-        code.each(n_r, lambda k: new.put(k + behind, own * slopes["r"].get(i, k)))
+        if model.plain:
+            total = code.lookup(tableau.row_sums, i)
 
-        def accelerations(j: Index) -> Any:
-            a = code.lookup(self.tableau.closing, i * s + j)
-            twice = code.lookup(self.tableau.closing_twice, i * s + j)
+            def both(k: Any, sums: list[Real]) -> None:
+                twice, once = sums
+                velocity = x[k + n_p]
+                new.put(k, x[k] + h * (total * velocity + h * twice))
+                new.put(k + n_p, velocity + h * once)
+
+            tables, zeros = (tableau.closing_twice, tableau.closing), [code.real(0.0)] * 2
+            code.accumulate(n_v, i, lambda k: zeros, self._earlier("v", i, *tables), both)
+        else:
+            self._advance_kind(i, "v", n_p, n_v)
+            self._advance_kind(i, "p", 0, n_p)
+        self._advance_kind(i, "r", n_p + n_v, n_r)
+
+    def _advance_kind(self, i: Index, kind: str, begin: int, count: int) -> None:
+        """Unknowns from number `begin` on, by slopes of earlier stages, and of this one where they are known."""
+        code, x, new, h = self.code, self.record.x, self.record.next, self.record.h.get()
+        own = code.lookup(self.tableau.diagonal, i)
+
+        def first(k: Any) -> list[Real]:
+            return [code.real(0.0) if kind == "v" else own * self.slopes[kind].get(i, k)]
+
+        def last(k: Any, sums: list[Real]) -> None:
+            new.put(k + begin, x[k + begin] + h * sums[0])
+
+        code.accumulate(count, i, first, self._earlier(kind, i, self.tableau.closing), last)
+
+    def _earlier(self, kind: str, i: Index, *tables: Table) -> Callable[[Index], Callable[[Any], list[Real]]]:
+        """Terms of sums over earlier stages: their slopes, weighted by each of some tables."""
+
+        def of_stage(j: Index) -> Callable[[Any], list[Real]]:
+            weights = [self.code.lookup(table, i * self.tableau.s + j) for table in tables]
 
             def terms(k: Any) -> list[Real]:
-                slope = slopes["v"].get(j, k)
-                return [twice * slope, a * slope] if model.plain else [a * slope]
+                slope = self.slopes[kind].get(j, k)
+                return [weight * slope for weight in weights]
 
             return terms
 
-        def rates(kind: str) -> Any:
-            def of_stage(j: Index) -> Any:
-                a = code.lookup(self.tableau.closing, i * s + j)
-                return lambda k: [a * slopes[kind].get(j, k)]
-
-            return of_stage
-
-        velocities = new.behind(n_p)
-        code.accumulate([new, velocities] if model.plain else [velocities], n_v, i, accelerations)
-        if not model.plain:
-            code.accumulate([new], n_p, i, rates("p"))
-        if n_r:
-            code.accumulate([new.behind(behind)], n_r, i, rates("r"))
-        if model.plain:
-            total = code.lookup(self.tableau.row_sums, i)
-            code.each(n_p, lambda k: new.put(k, x[k] + h * (total * x[k + n_p] + h * new[k])))
-        else:
-            code.each(n_p, lambda k: new.put(k, x[k] + h * new[k]))
-        code.each(model.n_d - n_p, lambda k: new.put(k + n_p, x[k + n_p] + h * new[k + n_p]))
-
-    def demand(self, factor: Real) -> None:
-        """What velocities in `next` violate the constraints by, times a factor, behind the forces in b."""
-        model, record = self.model, self.record
-        if not model.n_m:
-            return
-        behind = record.b.behind(model.n_v)
-        record.calls.excess(record.at, record.next.behind(model.n_p), behind)
-        self.code.each(model.n_m, lambda k: behind.put(k, behind[k] * factor))
+        return of_stage
 
     def estimate(self) -> None:
         """The size of the error in units of the tolerance."""
