@@ -11,7 +11,7 @@ import pytest
 from dalembert.compile.generated.code import LONG, Module, Real, Target
 from dalembert.compile.generated.graph import Binding, Graph
 from dalembert.compile.generated.host import compile_host, host_target
-from dalembert.compile.generated.straight import straight, unknown
+from dalembert.compile.generated.straight import Straight, unknown
 from dalembert.compile.generated.tape import Memory, Tapes, TooLarge, carry_out, write_tape
 
 N = 6
@@ -55,9 +55,9 @@ def test_straight_code_has_the_values_of_its_function(seed):
     code = module.function("values", [("ptr", "x"), ("ptr", "out")])
     code.linkage = ""
     known = {leaf: lambda k=k: code.parameter("x")[k] for k, leaf in enumerate(leaves)}
-    value = straight(code, graph, roots, known)
+    values = Straight(code, graph, known)
     for k, root in enumerate(roots):
-        code.parameter("out").put(k, value(root))
+        code.parameter("out").put(k, values[root])
     code.finish()
     compiled = compile_host(module, ["values"])
     x = np.random.default_rng(seed).uniform(0.5, 1.5, (N, target.width))

@@ -56,8 +56,7 @@ class System:
         assert (margins > 0).all()
         far = 1e-12 * np.linalg.cond(A) * np.abs(exact).max()
         right = [self.graph.leaf("b", k, Binding.POSITION) for k in range(len(b))]
-        for kept in (True, False):
-            nodes = self.found.solved(right, kept=kept)
+        for nodes in (self.found.solved(right), self.found.solved_at_once(right)[0]):
             np.testing.assert_allclose(self.graph.evaluate(nodes, leaves), exact, rtol=0, atol=far)
 
 

@@ -100,7 +100,7 @@ def gpu_target(program: Program, device: Device) -> Target:
     vectors = 2 * model.n_d + 4 * model.n_v + 2 * definitions.n_q + definitions.n_at + definitions.n_factors
     if vectors + program.recipe.scheme.tableau.stages * definitions.n_rates <= LARGE:
         return THREADS
-    length = len(model.graph.needed(definitions.functions["once"].roots, frozenset()))
+    length = len(model.graph.needed(definitions.functions["once"].nodes, frozenset()))
     if length <= LONGEST or device.capability < (7, 0):
         return SLOW_THREADS
     for target in GROUPS[::-1]:  # those of a warp do not wait for each other

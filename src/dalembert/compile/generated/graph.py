@@ -8,7 +8,7 @@ on time and positions once for each stage, and only what depends on velocities w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import IntEnum
 
 import casadi as ca
@@ -276,7 +276,7 @@ class Graph:
 
     # -- walks -----------------------------------------------------------------------------------------------------
 
-    def needed(self, roots: Iterable[int], known: Mapping[int, object] | frozenset[int]) -> list[int]:
+    def needed(self, roots: Iterable[int], known: Container[int]) -> list[int]:
         """Nodes that must be computed for the roots, arguments first and depth first, without those that are known."""
         order: list[int] = []
         seen: set[int] = set()

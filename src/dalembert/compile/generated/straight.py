@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dalembert.compile.generated import elementary
@@ -97,33 +98,44 @@ def unknown(graph: Graph, roots: Iterable[int], *, gpu: bool) -> set[str]:
     return used - KNOWN - (frozenset() if gpu else ON_HOST)
 
 
-def straight(code: Code, graph: Graph, roots: Iterable[int], known: Mapping[int, Source]) -> Callable[[int], Real]:
-    """Write what the roots need, and return a function that gives the number of a node.
+class Straight:
+    """Numbers of nodes; what is needed for one and not there yet is written when it is asked for.
 
-    `known` nodes have their values from elsewhere; each is fetched once, when it is first needed.
+    `known` nodes have their values from elsewhere, each fetched once, when it is first needed.
     """
-    values: dict[int, Real] = {}
 
-    def value(node: int) -> Real:
-        if node not in values:
-            constant = graph.value(node)
-            values[node] = code.real(constant) if constant is not None else known[node]()
-        return values[node]
+    def __init__(self, code: Code, graph: Graph, known: Mapping[int, Source]):
+        self._code, self._graph, self._known = code, graph, known
+        self._values: dict[int, Real] = {}
+        self._there = ChainMap(self._values, known)
 
-    for node in graph.needed(roots, frozenset(known)):
-        if node in values:
-            continue
-        name, *arguments = graph.keys[node]
-        given = [value(argument) for argument in arguments]
-        if name in ("SIN", "COS"):  # both, as one costs little more than the other; LLVM drops what nobody reads
-            pair = elementary.sincos(code, given[0])
-            for which, number in zip(("SIN", "COS"), pair, strict=True):
-                other = graph.find(which, arguments[0])
-                if other is not None and other not in known:
-                    values[other] = number
-        else:
-            values[node] = written(code, name, given)
-    return value
+    def __getitem__(self, root: int) -> Real:
+        code, graph, values = self._code, self._graph, self._values
+        for node in graph.needed([root], self._there):
+            if node in values:
+                continue
+            name, *arguments = graph.keys[node]
+            given = [self._fetched(argument) for argument in arguments]
+            if name in ("SIN", "COS"):  # both, as one costs little more than the other; LLVM drops what nobody reads
+                pair = elementary.sincos(code, given[0])
+                for which, number in zip(("SIN", "COS"), pair, strict=True):
+                    other = graph.find(which, arguments[0])
+                    if other is not None and other not in self._known:
+                        values[other] = number
+            else:
+                values[node] = written(code, name, given)
+        return self._fetched(root)
+
+    def _fetched(self, node: int) -> Real:
+        if node not in self._values:
+            constant = self._graph.value(node)
+            self._values[node] = self._code.real(constant) if constant is not None else self._known[node]()
+        return self._values[node]
+
+    def forget(self) -> None:
+        """Known nodes are fetched again."""
+        for node in self._known:
+            self._values.pop(node, None)
 
 
 def _library(code: Code, name: str, given: Sequence[Real]) -> Real:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
-from dalembert.compile.generated.code import Array, Code, Module, Real
+from dalembert.compile.generated.code import Array, Code, Module, Real, Truth
 from dalembert.compile.generated.group import GroupCode
-from dalembert.compile.generated.straight import Source, straight
+from dalembert.compile.generated.straight import Source, Straight
 from dalembert.compile.generated.tape import write_tape
-from dalembert.solvers.half.generated.definitions import SCALARS, Definitions
+from dalembert.solvers.half.generated.definitions import SCALARS, Definition, Definitions
 
 
 class Calls(ABC):
@@ -123,12 +124,12 @@ class StraightCalls(Calls):
 
 def write_functions(module: Module, definitions: Definitions) -> None:
     """The functions that `StraightCalls` calls. Arguments come first, then places for results: those of factorizations
-    are the factors, and whether a margin is not positive."""
+    are the factors, or what is solved for, and whether a margin is not positive."""
     leaves = [(node, key[1], key[2]) for node, key in enumerate(definitions.graph.keys) if key[0] == "in"]
     early = {node: ("shared", k) for k, node in enumerate(definitions.shared)}
     bound = {node: ("own", k) for k, node in enumerate(definitions.own)}
     for name, function in definitions.functions.items():
-        outs = ["out"] if (kept := _kept(definitions, name)) is None else ["out", "flaw"]
+        outs = ["out"] if function.margins is None else ["out", "flaw"]
         own = [] if name == "prepare" else ["own"]
         kinds = [(module.target.real if vector in SCALARS else "ptr", vector) for vector in function.reads]
         pointers = [("ptr", "shared"), *(("ptr", name) for name in own)]
@@ -147,33 +148,39 @@ def write_functions(module: Module, definitions: Definitions) -> None:
                 known[node] = _element(code, vector, k)
         for k, node in enumerate(function.at):
             known.setdefault(node, _element(code, "at", k))
-        value = straight(code, definitions.graph, function.roots, known)
-        results = [value(node) for node in function.roots]  # before anything is written
-        for k, result in enumerate(results[:kept]):
-            code.parameter("out").put(k, result)
-        if kept is not None:
-            wrong = code.truth(False)
-            for margin in results[kept:]:
-                wrong = wrong | (margin <= 0.0)
-            code.parameter("flaw").put(0, code.select(wrong, 1.0, 0.0))
+        _compute(code, function, Straight(code, definitions.graph, known))
         code.finish()
+
+
+def _compute(code: Code, function: Definition, values: Straight) -> None:
+    """Write results. Those of factorizations go to places of their own, each as soon as it is known: few numbers
+    have to wait. Others may take the place of what the function reads."""
+    out = code.parameter("out")
+    if function.margins is None:
+        for k, result in enumerate([values[node] for node in function.roots]):
+            out.put(k, result)
+        return
+    margins, places = set(function.margins), defaultdict(list)
+    for k, node in enumerate(function.roots):
+        places[node].append(k)
+
+    def compute(nodes: Iterable[int], wrong: Truth) -> Truth:
+        for node in dict.fromkeys(nodes):
+            number = values[node]
+            for k in places.pop(node, ()):
+                out.put(k, number)
+            if node in margins:
+                wrong = wrong | (number <= 0.0)
+        return wrong
+
+    wrong = compute((*function.down, *function.margins), code.truth(False))
+    code.parameter("flaw").put(0, code.select(wrong, 1.0, 0.0))
+    values.forget()  # reading a number once more takes less than putting it aside
+    compute((*function.up, *function.roots), wrong)
 
 
 def _element(code: Code, vector: str, k: int) -> Source:
     return lambda: code.parameter(vector)[k]
-
-
-def _kept(definitions: Definitions, name: str) -> int | None:
-    """How many results of a function stand before its margins; None if it has none."""
-    model = definitions.model
-    if name == "once":
-        return model.n_v
-    systems = {
-        "factor": model.saddle,
-        "factor_position": model.smallest_position,
-        "factor_velocity": model.smallest_velocity,
-    }
-    return len(systems[name].kept) if name in systems else None
 
 
 class TapeCalls(Calls):
@@ -191,7 +198,7 @@ class TapeCalls(Calls):
         self._margins = code.array(max(len(system.margins) for system in systems if system is not None))
 
     def _factored(self, name: str, factors: Array, kept: int, **arrays: Array | Real) -> Real:
-        count = len(self.definitions.functions[name].roots) - kept
+        count = len(self.definitions.functions[name].margins or ())
         self.call(name, [(factors, kept), (self._margins, count)], arrays)
         code, margins = self.code, self._margins
         return code.highest(count, lambda k: code.select(margins[k] <= 0.0, 1.0, 0.0))
@@ -219,4 +226,4 @@ class TapeCalls(Calls):
         for k, node in enumerate(function.at):
             known.setdefault(node, places["at"] + k)
         code: GroupCode = self.code
-        return write_tape(definitions.graph, function.roots, targets, known, code.memory, code.tapes)
+        return write_tape(definitions.graph, function.nodes, targets, known, code.memory, code.tapes)

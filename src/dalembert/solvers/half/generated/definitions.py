@@ -50,6 +50,15 @@ class Definition:
     reads: tuple[str, ...]
     roots: tuple[int, ...]
     at: tuple[int, ...] = ()  # nodes that stand in the argument "at", in this order
+    margins: tuple[int, ...] | None = None  # of a factorization: what must be positive
+    #: the order in which nodes are best computed: until all margins are known, and afterwards
+    down: tuple[int, ...] = ()
+    up: tuple[int, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """All that is computed."""
+        return (*self.roots, *(self.margins or ()))
 
 
 class Definitions:
@@ -79,11 +88,12 @@ class Definitions:
         }
         saddle = model.saddle
         self._factorization("", saddle, ("here", "there"))
-        accelerations = saddle.solved(model.right_of_stage, kept=False)[: model.n_v]
+        solution, down, up = saddle.solved_at_once(model.right_of_stage)
         self.functions["once"] = Definition(
-            ("here", "there", "rates", "v", "scale"), (*accelerations, *saddle.margins)
-        )
-        solution = saddle.solved(model.right_of_point, kept=True)
+            ("here", "there", "rates", "v", "scale"), tuple(solution[: model.n_v]),
+            margins=tuple(saddle.margins), down=tuple(down), up=tuple(up),
+        )  # fmt: skip
+        solution = saddle.solved(model.right_of_point)
         self.functions["accelerate"] = Definition((*STATE, "at", "rates", "factor"), tuple(solution), whole)
         self.functions["nearer"] = Definition((*PLACE, "factor"), tuple(model.correction(model.position)))
         self.functions["along"] = Definition(("there", "v", "factor"), tuple(model.correction(model.residual)))
@@ -94,9 +104,9 @@ class Definitions:
             if system is not None:
                 self._factorization(suffix, system, ("entry",))
                 b = self.graph.leaves("b", len(system.order), Binding.STATE)
-                self.functions[f"solve{suffix}"] = Definition(("factor", "b"), tuple(system.solved(b, kept=True)))
+                self.functions[f"solve{suffix}"] = Definition(("factor", "b"), tuple(system.solved(b)))
                 self._judgement(suffix, [a.tolist() for a in pattern], count)
-        roots = [node for function in self.functions.values() for node in function.roots]
+        roots = [node for function in self.functions.values() for node in function.nodes]
         bound = self.graph.frontier(roots, Binding.MEMBER)
         self.own = [node for node in bound if self.graph.binding[node] == Binding.MEMBER]
         shared = [node for node in bound if self.graph.binding[node] == Binding.SHARED]
@@ -111,7 +121,10 @@ class Definitions:
         return [n for n in found if graph.binding[n] == Binding.POSITION and graph.keys[n][0] != "in"]
 
     def _factorization(self, suffix: str, system: Eliminated, reads: tuple[str, ...]) -> None:
-        self.functions[f"factor{suffix}"] = Definition(reads, (*system.kept, *system.margins))
+        down = tuple(node for step in system.steps for node in step)
+        self.functions[f"factor{suffix}"] = Definition(
+            reads, tuple(system.kept), margins=tuple(system.margins), down=down
+        )
 
     def _judgement(self, suffix: str, pattern: Sequence[Sequence[int]], count: int) -> None:
         """An equation holds if its residual is a rounding error of its terms; as `start_kernel.holds`."""

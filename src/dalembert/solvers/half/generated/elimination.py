@@ -5,6 +5,8 @@ it was computed from has lost too many digits. Terms of diagonal entries have kn
 diagonal, since M is positive and −G M⁻¹ Gᵀ negative: sums of either sign tell how much cancels, for an operation more.
 
 Substitutions go column by column: what is known is used at once everywhere, so that few operations wait for each other.
+Where all of it is written down one operation after the other, the order is such that few numbers wait at once: rows are
+changed when it is their turn, and right-hand sides with them.
 """
 
 from __future__ import annotations
@@ -34,25 +36,29 @@ class Eliminated:
     upper: list[tuple[int, int, int]]
     inverse: dict[int, int]
     margins: list[int]  # each must be positive
+    steps: list[list[int]]  # what is computed for each pivot, in the order of elimination
     kept: list[int] = field(init=False)  # factors that change with time and position
 
     def __post_init__(self) -> None:
         values = [*(v for *_, v in self.lower), *(v for *_, v in self.upper), *self.inverse.values()]
         self.kept = list(dict.fromkeys(v for v in values if self.graph.binding[v] == Binding.POSITION))
 
-    def solved(self, right: Sequence[int], *, kept: bool) -> list[int]:
-        """The solution for a right-hand side. `kept`: factors that change are leaves "factor"."""
-        if not kept:
-            return _substituted(self.graph, self.order, self.lower, self.upper, self.inverse, right)
+    def solved(self, right: Sequence[int]) -> list[int]:
+        """The solution for a right-hand side, where factors that change are leaves "factor"."""
         places = {node: self.graph.leaf("factor", k, Binding.POSITION) for k, node in enumerate(self.kept)}
-        return _substituted(
-            self.graph,
-            self.order,
-            [(i, at, places.get(v, v)) for i, at, v in self.lower],
-            [(at, j, places.get(v, v)) for at, j, v in self.upper],
-            {at: places.get(v, v) for at, v in self.inverse.items()},
-            right,
-        )
+        lower = [(i, at, places.get(v, v)) for i, at, v in self.lower]
+        upper = [(at, j, places.get(v, v)) for at, j, v in self.upper]
+        inverse = {at: places.get(v, v) for at, v in self.inverse.items()}
+        left, _ = _forward(self.graph, lower, right)
+        return _back(self.graph, self.order, upper, inverse, left)[0]
+
+    def solved_at_once(self, right: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+        """The solution for a right-hand side that changes with the matrix, so that factors of columns are not kept, and
+        in which order things are best computed: while the matrix is eliminated, and afterwards."""
+        left, changes = _forward(self.graph, self.lower, right)
+        solution, up = _back(self.graph, self.order, self.upper, self.inverse, left)
+        steps = zip(self.order, self.steps, strict=True)
+        return solution, [node for (at, _), step in steps for node in (*step, *changes.get(at, ()))], up
 
 
 @dataclass
@@ -91,13 +97,13 @@ def eliminated(
     if elimination.operations > LONGEST:
         raise NotEliminated(f"elimination takes more than {LONGEST} multiplications")
     work = _matrix(graph, pattern, mass, force, constraint)
-    lower, upper, inverse, margins = _factors(work, pattern, elimination.order, small)
+    lower, upper, inverse, margins, steps = _factors(work, pattern, elimination.order, small)
     for unknown, margin in margins.items():
         value = graph.value(margin)
         if value is not None and value <= 0:
             raise NotEliminated(f"no mass and no constraint holds {pattern.name(unknown)}")
     changing = [m for m in margins.values() if graph.value(m) is None]
-    return Eliminated(graph, elimination.order, lower, upper, inverse, changing)
+    return Eliminated(graph, elimination.order, lower, upper, inverse, changing, steps)
 
 
 def _matrix(
@@ -117,14 +123,16 @@ def _matrix(
 
 def _factors(
     work: _Work, pattern: SaddlePattern, order: Sequence[tuple[int, int]], small: float
-) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]], dict[int, int], dict[int, int]]:
-    """L and U in the order of elimination, reciprocals of pivots by row, and margins of those on the diagonal."""
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]], dict[int, int], dict[int, int], list[list[int]]]:
+    """L and U in the order of elimination, reciprocals of pivots by row, margins of those on the diagonal, and what is
+    computed for each pivot."""
     graph, rows, n, n_v = work.graph, work.rows, pattern.n, pattern.n_v
     symmetric = pattern.symmetric
     lower: list[tuple[int, int, int]] = []
     upper: list[tuple[int, int, int]] = []
     inverse: dict[int, int] = {}
     margins: dict[int, int] = {}
+    steps: list[list[int]] = []
     columns_done: set[int] = set()
     rows_left = set(range(n))
     for at, pivot in order:
@@ -138,6 +146,7 @@ def _factors(
                     rows[i][i] = value if i < n_v else graph.operation("NEG", value)
         row = rows[at]
         inverse[at] = graph.operation("INV", row[pivot])
+        steps.append([margins[at], inverse[at]] if on_diagonal else [inverse[at]])
         rows_left.discard(at)
         columns_done.add(pivot)
         right = [j for j in row if j not in columns_done]
@@ -147,6 +156,7 @@ def _factors(
         for i in below:
             factor = graph.operation("MUL", rows[i][pivot], inverse[at])
             lower.append((i, at, factor))
+            steps[-1].append(factor)
             for j in right:
                 if mirrored and j < i and i in right and j in below:
                     continue  # the other triangle has it
@@ -164,7 +174,7 @@ def _factors(
                 for j in right:
                     if j < i and i in right and j in below:
                         rows[i][j] = rows[j][i]
-    return lower, upper, inverse, margins
+    return lower, upper, inverse, margins, steps
 
 
 def _pivot(graph: Graph, entry: _Diagonal, sign: int, small: float) -> tuple[int, int]:
@@ -205,20 +215,31 @@ def _change_diagonal(
     entry.rest = graph.operation("SUB" if velocity else "ADD", entry.rest, change)
 
 
-def _substituted(
-    graph: Graph, order: Sequence[tuple[int, int]], lower: list[tuple[int, int, int]],
-    upper: list[tuple[int, int, int]], inverse: dict[int, int], b: Sequence[int],
-) -> list[int]:  # fmt: skip
-    """The solution for a right-hand side."""
-    left = list(b)
+def _forward(
+    graph: Graph, lower: list[tuple[int, int, int]], b: Sequence[int]
+) -> tuple[list[int], dict[int, list[int]]]:
+    """A right-hand side divided by L, and what each row changes of it."""
+    left, changes = list(b), {}
     for i, at, value in lower:
         left[i] = graph.operation("SUB", left[i], graph.operation("MUL", value, left[at]))
+        changes.setdefault(at, []).append(left[i])
+    return left, changes
+
+
+def _back(
+    graph: Graph, order: Sequence[tuple[int, int]], upper: list[tuple[int, int, int]], inverse: dict[int, int],
+    b: Sequence[int],
+) -> tuple[list[int], list[int]]:  # fmt: skip
+    """A right-hand side divided by U, and the order in which this is computed."""
+    left, course = list(b), []
     above: dict[int, list[tuple[int, int]]] = {}
     for at, j, value in upper:
         above.setdefault(j, []).append((at, value))
     x = [graph.zero] * len(b)
     for at, pivot in reversed(order):
         x[pivot] = graph.operation("MUL", left[at], inverse[at])
+        course.append(x[pivot])
         for i, value in above.get(pivot, ()):
             left[i] = graph.operation("SUB", left[i], graph.operation("MUL", value, x[pivot]))
-    return x
+            course.append(left[i])
+    return x, course

@@ -149,7 +149,7 @@ class ModelGraph:
         right = [graph.operation("NEG", node) for node in residual]
         nothing = graph.zero
         right = [*[nothing] * self.n_v, *right, *[nothing] * (self.n_m - len(residual))]
-        return self.saddle.solved(right, kept=True)[: self.n_v]
+        return self.saddle.solved(right)[: self.n_v]
 
     # -- start values ----------------------------------------------------------------------------------------------
 
