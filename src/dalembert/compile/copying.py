@@ -17,6 +17,8 @@ from dalembert.compile.generated.host import compile_text
 
 #: numbers whose bits are looked at together
 WIDTH = 8
+#: numbers that are looked at after they were copied: they are still near the processor
+NEAR = 1 << 15
 #: of a row: where its numbers come from, how many bytes lie between two of them, where they go, how many bytes each has
 FIELDS = 4
 
@@ -74,7 +76,7 @@ over:
  ret void
 }}
 
-define i64 @finite(ptr %rows, i64 %count, i64 %first, i64 %last) {{
+define internal i64 @finite(ptr %rows, i64 %count, i64 %first, i64 %last) {{
 top:
  %n = sub i64 %last, %first
  %full = and i64 %n, {-WIDTH}
@@ -129,6 +131,26 @@ over:
  %answer = zext i1 %fine to i64
  ret i64 %answer
 }}
+
+define i64 @copy_finite(ptr %rows, i64 %count, i64 %first, i64 %last, i64 %length) {{
+top:
+ br label %head
+head:
+ %begin = phi i64 [ %first, %top ], [ %end, %piece ]
+ %fine = phi i64 [ 1, %top ], [ %fine_next, %piece ]
+ %goes_on = icmp slt i64 %begin, %last
+ br i1 %goes_on, label %piece, label %over
+piece:
+ %far = add i64 %begin, %length
+ %beyond = icmp sgt i64 %far, %last
+ %end = select i1 %beyond, i64 %last, i64 %far
+ call void @copy(ptr %rows, i64 %count, i64 %begin, i64 %end)
+ %these = call i64 @finite(ptr %rows, i64 %count, i64 %begin, i64 %end)
+ %fine_next = and i64 %fine, %these
+ br label %head
+over:
+ ret i64 %fine
+}}
 """
 
 
@@ -146,7 +168,7 @@ class Copies:
     array([[0., 3., 6., 0.],
            [0., 4., 7., 0.],
            [0., 5., 8., 0.]])
-    >>> copies.all_finite(1, 3)
+    >>> copies.carry_out_finite(0, 4)
     True
     """
 
@@ -165,9 +187,11 @@ class Copies:
         """For the numbers first … last − 1 of all rows. Other threads work meanwhile."""
         self._functions["copy"](_address(self._entries), len(self._entries), first, last)
 
-    def all_finite(self, first: int, last: int) -> bool:
-        """Whether what has been copied are finite numbers, all of them doubles."""
-        return bool(self._functions["finite"](_address(self._entries), len(self._entries), first, last))
+    def carry_out_finite(self, first: int, last: int) -> bool:
+        """The same of doubles; returns whether all of them are finite."""
+        count = len(self._entries)
+        length = max(NEAR // max(count, 1), WIDTH)
+        return bool(self._functions["copy_finite"](_address(self._entries), count, first, last, length))
 
 
 def _address(array: np.ndarray) -> int:
@@ -185,7 +209,7 @@ def _rows(array: np.ndarray) -> np.ndarray:
 @functools.cache
 def _functions() -> dict[str, Any]:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
-    kinds = {"copy": (None, pointer, word, word, word), "finite": (word, pointer, word, word, word)}
+    kinds = {"copy": (None, pointer, word, word, word), "copy_finite": (word, pointer, word, word, word, word)}
     code = compile_text(_TEXT, tuple(kinds))
     functions = {name: ctypes.CFUNCTYPE(*kind)(code.addresses[name]) for name, kind in kinds.items()}
     return functions | {"code": code}  # whoever has the functions must have it, too

@@ -50,7 +50,6 @@ from dalembert.solvers.half.generated.layout import N_OPTIONS, Counter, Option
 from dalembert.solvers.half.generated.program import NotWritten, Program, Recipe, program_of
 from dalembert.solvers.half.generated.scheme import EventScheme, Scheme
 from dalembert.solvers.half.generated.tables import packed
-from dalembert.solvers.limits import NOTEWORTHY
 from dalembert.solvers.status import Status
 
 DEVICES = ("auto", "cpu", "gpu")
@@ -305,6 +304,8 @@ def _look_again(
 ) -> None:
     """Members that are irregular, by start values or nearly singular matrices, are left to `simulate`: it has other
     pivots, more patience, and words."""
+    if not results.doubtful:
+        return
     singular = results.counts[Counter.STATUS] == int(Status.SINGULAR)
     if results.irregular.any():  # what came of start values that are none is nothing
         results.forget(results.irregular)
@@ -364,11 +365,11 @@ def _accelerations(model: Model, state: Any) -> np.ndarray:
 
 
 def _warn(results: Results, members: Members) -> None:
-    changed = results.correction > NOTEWORTHY
-    if changed.any():
-        worst = int(np.argmax(results.correction))
+    if results.changes:
+        changed = sum(count for count, _, _ in results.changes)
+        _, change, worst = max(results.changes, key=lambda piece: (piece[1], -piece[2]))
         warn_user(
-            f"start values of {int(changed.sum())} of {members.n} members changed to satisfy the constraints, most "
-            f"those of member {worst}, by {results.correction[worst]:.2g} of their size; `correction` has all of them",
+            f"start values of {changed} of {members.n} members changed to satisfy the constraints, most "
+            f"those of member {worst}, by {change:.2g} of their size; `correction` has all of them",
             InitialValuesCorrected,
         )

@@ -188,12 +188,12 @@ class Slot:
 
         def take(begin: int, end: int) -> None:
             copies.carry_out(begin, end)
+            if not job.trust:
+                status = self._status.array[Counter.STATUS, begin:end]
+                results.irregular[first + begin : first + end] = status != FOUND
             job.complete(results, first + begin, first + end)
 
         self.work.copiers.share(last - first, job.bytes_each(*RESULTS), take)
-        if not job.trust:
-            status = self._status.array[Counter.STATUS, : last - first]
-            results.irregular[first:last] = status != FOUND
         self.block = None
         return last - first
 

@@ -8,7 +8,7 @@ as a block is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from dalembert.compile.copying import Copies
 from dalembert.ensembles.members import Members
 from dalembert.solvers.half.generated.layout import N_COUNTERS, Counter
 from dalembert.solvers.half.generated.program import Program
+from dalembert.solvers.limits import NOTEWORTHY
+from dalembert.solvers.status import Status
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class Results:
     roots: np.ndarray  # events × room, members
     found: np.ndarray  # events, members
     done: np.ndarray
+    doubtful: bool = False  # whether some are irregular, or came near a singular matrix
+    #: start values that changed by more than is worth a word: how many of a piece, the largest change, and of whom
+    changes: list[tuple[int, float, int]] = field(default_factory=list)
 
     def forget(self, members: np.ndarray | int) -> None:
         """These, a mask or one, have no results but their status."""
@@ -118,6 +123,12 @@ class Job:
         for e, found in enumerate(results.found[:, where]):
             rows = results.roots[e * self.room : (e + 1) * self.room, where]
             rows[~_first(self.room, found)] = np.nan
+        changed = int(np.count_nonzero(results.correction[where] > NOTEWORTHY))
+        if changed:
+            worst = first + int(np.argmax(results.correction[where]))
+            results.changes.append((changed, float(results.correction[worst]), worst))
+        if results.irregular[where].any() or (results.counts[Counter.STATUS, where] == int(Status.SINGULAR)).any():
+            results.doubtful = True
         results.done[where] = True
 
 

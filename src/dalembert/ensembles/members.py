@@ -119,17 +119,18 @@ class Reading:
         """Arrays of all members get their numbers, if all is well so far."""
         fine = False
         if not self.faults:
-            usual = [(np.moveaxis(source, 0, -1), np.moveaxis(target, 0, -1)) for _, source, target in self._copies]
-            converted = [pair for pair in usual if pair[0].dtype != float]
-            copies, others = Copies(pair for pair in usual if pair[0].dtype == float), Copies(converted)
+            pairs = [(np.moveaxis(source, 0, -1), np.moveaxis(target, 0, -1)) for _, source, target in self._copies]
+            copies = Copies(pair for pair in pairs if pair[0].dtype == float)
+            converted = [pair for pair in pairs if pair[0].dtype != float]
             flaws = []
 
             def copy(first: int, last: int) -> None:
-                copies.carry_out(first, last)
+                if not copies.carry_out_finite(first, last):
+                    flaws.append(first)
                 for source, target in converted:
                     target[..., first:last] = source[..., first:last]
-                if not (copies.all_finite(first, last) and others.all_finite(first, last)):
-                    flaws.append(first)
+                    if not np.isfinite(target[..., first:last]).all():
+                        flaws.append(first)
 
             with np.errstate(all="ignore"):  # long doubles may be larger than doubles
                 n = self.n or 0

@@ -1,7 +1,4 @@
-"""Large arrays are copied by several threads: one alone waits for every page of fresh memory.
-
-NumPy lets other threads work while it copies.
-"""
+"""Large arrays are copied by several threads: one alone waits for every page of fresh memory."""
 
 from __future__ import annotations
 
@@ -12,7 +9,9 @@ from typing import Any
 
 #: threads at most: more do not make memory faster
 MOST_THREADS = 8
-#: bytes of a piece, and of what is worth to be cut into pieces
+#: pieces for each thread: each is handed out by Python, which takes its time, and some threads are slower than others
+PIECES = 2
+#: bytes of a piece at least, and of what is worth to be cut into pieces
 PIECE, WORTH = 1 << 20, 1 << 22
 #: members of a piece at least: rows of a few numbers are slow
 FEWEST = 64
@@ -32,16 +31,16 @@ class Copiers:
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="dalembert copies")
-        length = max(PIECE // max(size, 1), FEWEST)
+        length = max(-(-n // (PIECES * self.threads)), PIECE // max(size, 1), FEWEST)
         for _ in self._pool.map(lambda first: work(first, min(first + length, n)), range(0, n, length)):
             pass  # raises what a piece has raised
 
     def __enter__(self) -> Copiers:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if self._pool is not None:  # after a fault, somebody may still be at work
+            self._pool.shutdown(wait=kind is not None, cancel_futures=True)
 
 
 def processors() -> int:
