@@ -285,7 +285,7 @@ def kernels() -> None:
                 buffer.send(slot.stream)
             self.begun = Moment(device)
             self.begun.mark(slot.stream)
-            slot.begin(0, n)
+            slot.begin(0, n, results)
             slot.stream.wait()
             before, after, seconds = Moment(device), Moment(device), []
             for pause in (0.1, 0.0, 0.0, 0.0, 0.0):

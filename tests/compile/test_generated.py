@@ -71,6 +71,21 @@ def test_straight_code_has_the_values_of_its_function(seed):
     np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
 
 
+def test_known_numbers_are_fetched_once_until_they_are_forgotten():
+    graph, leaves, roots, _ = read(0)
+    code, fetched = Module(Target()).function("values", [("ptr", "x")]), []
+    known = {leaf: lambda k=k: fetched.append(k) or code.parameter("x")[k] for k, leaf in enumerate(leaves)}
+    values = Straight(code, graph, known)
+    first = [values[root].text for root in roots]
+    once = list(fetched)
+    assert sorted(once) == sorted(set(once))
+    values.forget()
+    assert [values[root].text for root in roots] == first  # what was computed is still there
+    assert fetched == once
+    assert [values[leaf].text for leaf in leaves[:2]]
+    assert fetched[len(once) :] == [0, 1]
+
+
 NUMPY = {"SIN": np.sin, "COS": np.cos, "SQRT": np.sqrt, "FABS": abs, "INV": lambda a: 1 / a}
 
 

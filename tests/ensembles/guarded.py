@@ -1,6 +1,6 @@
 """Run ensembles whose arrays lie right behind, or right before, pages that nobody may touch: a process of its own.
 
-    python guarded.py behind|before
+python guarded.py behind|before
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def install(behind: bool, target: Target | None) -> None:
         for name, guard in guards.items():
             guard.back(arrays[name])
 
-    def init(self, job, workers=None):
+    def init(self, job, copiers, workers=None):
         if target is not None:
             code = compile_host(job.program.written(target).module, ("start", "integrate"))
             job.program.__dict__["host"] = Host(code, target)
-        usual_init(self, job, workers)
+        usual_init(self, job, copiers, workers)
 
     Host.run, HostWork.__init__ = run, init
 

@@ -66,11 +66,11 @@ def on(monkeypatch, target: Target, given):
     """By code for another target, on this processor."""
 
     class Other(HostWork):
-        def __init__(self, job, workers=None):
+        def __init__(self, job, copiers, workers=None):
             program: Program = job.program
             host = Host(compile_host(program.written(target).module, ("start", "integrate")), target)
             monkeypatch.setitem(program.__dict__, "host", host)
-            super().__init__(job, workers)
+            super().__init__(job, copiers, workers)
 
     monkeypatch.setattr("dalembert.ensembles.carry.HostWork", Other)
     return da.ensemble(**given, device="cpu")

@@ -8,13 +8,19 @@ import weakref
 
 import numpy as np
 import pytest
+from fake_gpu import install
 from families import family
+from hypothesis import given as hypothesis_given
+from hypothesis import settings
+from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.ensembles import pieces
+from dalembert.ensembles.members import read_members
 from dalembert.ensembles.pieces import Copiers
 
 PENDULUM = da.problems.pendulum().model
+REALS = (np.float64, np.float32, np.longdouble)
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.InitialValuesCorrected")
 
 
@@ -26,8 +32,7 @@ def test_ranges_make_up_everything_and_run_in_several_threads(monkeypatch):
     def work(first, last):
         seen[first:last] += 1
         threads.add(threading.get_ident())
-        if first < 300:  # the first three wait for each other
-            together.wait()
+        together.wait()  # there is a piece for each thread
 
     with Copiers(3) as copiers:
         copiers.share(1003, 8, work)
@@ -58,8 +63,6 @@ def test_few_numbers_take_no_threads():
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
 def test_results_do_not_depend_on_pieces(monkeypatch, device):
     if device == "gpu":
-        from fake_gpu import install
-
         install(monkeypatch)
     given = family("andrews", 200)
     events = da.Event(lambda s: s.beta_dot, name="turn")
@@ -97,12 +100,55 @@ def test_numbers_of_other_types(kind):
     np.testing.assert_array_equal(found.end.p, same.end.p)
 
 
-def test_arrays_that_were_handed_over_may_change_afterwards():
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_arrays_that_were_handed_over_may_change_afterwards(monkeypatch, device):
+    install(monkeypatch)
     g, p0 = np.linspace(9, 10, 3), np.array([[1.0, 0.0]] * 3)
-    found = da.ensemble(PENDULUM, (0, 0.5), p0=p0, parameters={"g": g}, device="cpu")
+    found = da.ensemble(PENDULUM, (0, 0.5), p0=p0, parameters={"g": g}, device=device)
     p0[:], g[:] = np.nan, np.nan
     np.testing.assert_allclose(found.solution(1).p[-1], found.end.p[1], rtol=0, atol=1e-9)
     assert found["g"].tolist() == [9.0, 9.5, 10.0]
+    assert found["x at start"].tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_arrays_may_change_after_an_interruption(monkeypatch, device):
+    install(monkeypatch)
+
+    def stop(done, of):
+        raise KeyboardInterrupt
+
+    g = np.linspace(9, 10, 300)
+    with pytest.raises(da.Interrupted) as caught:
+        da.ensemble(PENDULUM, (0, 0.5), p0=[1, 0], parameters={"g": g}, device=device, progress=stop)
+    g[:] = np.nan
+    found = caught.value.solution
+    np.testing.assert_array_equal(found["g"], np.linspace(9, 10, 300))
+    missing = found.status == "missing"
+    assert missing.any()
+    assert np.isnan(found.end.p[missing]).all()
+    assert (found.accepted[missing] == 0).all()
+    assert (found.correction[missing] == 0).all()
+
+
+@settings(max_examples=30, deadline=None)
+@hypothesis_given(st.integers(0, 299), st.sampled_from(REALS), st.booleans(), st.data())
+def test_one_flaw_among_many_numbers_is_found(place, kind, in_rows, data):
+    flaw = data.draw(st.sampled_from((np.nan, np.inf, -np.inf)))
+    arrays = {"g": np.full(300, 9.81, kind), "p0": np.tile(np.array([1, 0], kind), (300, 1))}
+    name, column = ("p0", data.draw(st.integers(0, 1))) if in_rows else ("g", None)
+    arrays[name][place if column is None else (place, column)] = flaw
+    with Copiers(3) as copiers, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces, "WORTH", 0)
+        patch.setattr(pieces, "PIECE", 8)
+        with pytest.raises(da.OptionError, match=f"of member {place} is {flaw}; values must be finite"):
+            read_members(PENDULUM, None, {"p0": arrays["p0"]}, {"g": arrays["g"]}, None, None, copiers)
+
+
+def test_numbers_whose_sum_overflows_are_numbers():
+    with Copiers(1) as copiers:
+        huge = np.full(5, 1.7e308)
+        assert read_members(PENDULUM, None, {"p0": [1, 0]}, {"g": huge}, None, None, copiers).n == 5
 
 
 def test_columns_of_a_larger_array():

@@ -15,17 +15,14 @@ import numpy as np
 
 from dalembert.compile.generated.host import compile_text
 
-#: numbers whose bits are looked at together
-WIDTH = 8
-#: numbers that are looked at after they were copied: they are still near the processor
-NEAR = 1 << 15
+#: bytes of memory that the system gives at once, at least
+PAGE = 4096
 #: of a row: where its numbers come from, how many bytes lie between two of them, where they go, how many bytes each has
 FIELDS = 4
 
 # llvm's own memcpy is the C library's, which knows the processor; distances of other than a number's size are doubles'
 _TEXT = f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i1 @llvm.vector.reduce.or.v{WIDTH}i1(<{WIDTH} x i1>)
 
 define void @copy(ptr %rows, i64 %count, i64 %first, i64 %last) {{
 top:
@@ -76,80 +73,40 @@ over:
  ret void
 }}
 
-define internal i64 @finite(ptr %rows, i64 %count, i64 %first, i64 %last) {{
+define void @touch(ptr %rows, i64 %count, i64 %first, i64 %last) {{
 top:
- %n = sub i64 %last, %first
- %full = and i64 %n, {-WIDTH}
  br label %head
 head:
  %k = phi i64 [ 0, %top ], [ %following, %behind ]
- %bad_before = phi i1 [ false, %top ], [ %bad_row, %behind ]
  %goes_on = icmp slt i64 %k, %count
  br i1 %goes_on, label %row, label %over
 row:
  %at = mul i64 %k, {FIELDS}
- %place_2 = add i64 %at, 2
- %entry = getelementptr i64, ptr %rows, i64 %place_2
+ %at_2 = add i64 %at, 2
+ %entry = getelementptr i64, ptr %rows, i64 %at_2
  %number = load i64, ptr %entry
- %offset = mul i64 %first, 8
+ %entry_1 = getelementptr i64, ptr %entry, i64 1
+ %size = load i64, ptr %entry_1
+ %offset = mul i64 %first, %size
  %begin = add i64 %number, %offset
- %numbers = inttoptr i64 %begin to ptr
- br label %several
-several:
- %i = phi i64 [ 0, %row ], [ %i_next, %these ]
- %bad = phi <{WIDTH} x i1> [ zeroinitializer, %row ], [ %bad_next, %these ]
- %more = icmp slt i64 %i, %full
- br i1 %more, label %these, label %single
-these:
- %place = getelementptr double, ptr %numbers, i64 %i
- %values = load <{WIDTH} x i64>, ptr %place, align 8
- %exponents = and <{WIDTH} x i64> %values, splat (i64 {0x7FF << 52})
- %flaws = icmp eq <{WIDTH} x i64> %exponents, splat (i64 {0x7FF << 52})
- %bad_next = or <{WIDTH} x i1> %bad, %flaws
- %i_next = add i64 %i, {WIDTH}
- br label %several
-single:
- %j = phi i64 [ %full, %several ], [ %j_next, %this ]
- %bad_single = phi i1 [ %bad_before, %several ], [ %bad_single_next, %this ]
- %left = icmp slt i64 %j, %n
- br i1 %left, label %this, label %behind
-this:
- %place_single = getelementptr double, ptr %numbers, i64 %j
- %value = load i64, ptr %place_single, align 8
- %exponent = and i64 %value, {0x7FF << 52}
- %flaw = icmp eq i64 %exponent, {0x7FF << 52}
- %bad_single_next = or i1 %bad_single, %flaw
- %j_next = add i64 %j, 1
- br label %single
+ %target = inttoptr i64 %begin to ptr
+ %n = sub i64 %last, %first
+ %bytes = mul i64 %n, %size
+ br label %next
+next:
+ %i = phi i64 [ 0, %row ], [ %i_1, %one ]
+ %inside = icmp slt i64 %i, %bytes
+ br i1 %inside, label %one, label %behind
+one:
+ %place = getelementptr i8, ptr %target, i64 %i
+ store i8 0, ptr %place
+ %i_1 = add i64 %i, {PAGE}
+ br label %next
 behind:
- %bad_several = call i1 @llvm.vector.reduce.or.v{WIDTH}i1(<{WIDTH} x i1> %bad)
- %bad_row = or i1 %bad_several, %bad_single
  %following = add i64 %k, 1
  br label %head
 over:
- %fine = xor i1 %bad_before, true
- %answer = zext i1 %fine to i64
- ret i64 %answer
-}}
-
-define i64 @copy_finite(ptr %rows, i64 %count, i64 %first, i64 %last, i64 %length) {{
-top:
- br label %head
-head:
- %begin = phi i64 [ %first, %top ], [ %end, %piece ]
- %fine = phi i64 [ 1, %top ], [ %fine_next, %piece ]
- %goes_on = icmp slt i64 %begin, %last
- br i1 %goes_on, label %piece, label %over
-piece:
- %far = add i64 %begin, %length
- %beyond = icmp sgt i64 %far, %last
- %end = select i1 %beyond, i64 %last, i64 %far
- call void @copy(ptr %rows, i64 %count, i64 %begin, i64 %end)
- %these = call i64 @finite(ptr %rows, i64 %count, i64 %begin, i64 %end)
- %fine_next = and i64 %fine, %these
- br label %head
-over:
- ret i64 %fine
+ ret void
 }}
 """
 
@@ -168,8 +125,6 @@ class Copies:
     array([[0., 3., 6., 0.],
            [0., 4., 7., 0.],
            [0., 5., 8., 0.]])
-    >>> copies.carry_out_finite(0, 4)
-    True
     """
 
     def __init__(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]):
@@ -185,13 +140,15 @@ class Copies:
 
     def carry_out(self, first: int, last: int) -> None:
         """For the numbers first … last − 1 of all rows. Other threads work meanwhile."""
-        self._functions["copy"](_address(self._entries), len(self._entries), first, last)
+        self._run("copy", first, last)
 
-    def carry_out_finite(self, first: int, last: int) -> bool:
-        """The same of doubles; returns whether all of them are finite."""
-        count = len(self._entries)
-        length = max(NEAR // max(count, 1), WIDTH)
-        return bool(self._functions["copy_finite"](_address(self._entries), count, first, last, length))
+    def make_room(self, first: int, last: int) -> None:
+        """Have the system give the memory of these numbers, which it does when they are first written to: what was
+        there may be lost."""
+        self._run("touch", first, last)
+
+    def _run(self, name: str, first: int, last: int) -> None:
+        self._functions[name](_address(self._entries), len(self._entries), first, last)
 
 
 def _address(array: np.ndarray) -> int:
@@ -208,8 +165,7 @@ def _rows(array: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def _functions() -> dict[str, Any]:
-    word, pointer = ctypes.c_int64, ctypes.c_void_p
-    kinds = {"copy": (None, pointer, word, word, word), "copy_finite": (word, pointer, word, word, word, word)}
-    code = compile_text(_TEXT, tuple(kinds))
-    functions = {name: ctypes.CFUNCTYPE(*kind)(code.addresses[name]) for name, kind in kinds.items()}
-    return functions | {"code": code}  # whoever has the functions must have it, too
+    names, word = ("copy", "touch"), ctypes.c_int64
+    code = compile_text(_TEXT, names)
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, word, word, word)
+    return {name: kind(code.addresses[name]) for name in names} | {"code": code}  # it must live as long as they do

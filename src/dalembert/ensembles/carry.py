@@ -132,7 +132,6 @@ def carry_out(
     )  # fmt: skip
     work = _device(job, device, workers, copiers)
     results = new_results(members.n, program, job.times, job.room)
-    results.counts[Counter.STATUS] = MISSING
 
     def alone(member: int, **more: Any) -> Solution:
         given = members.arguments(member)
@@ -147,7 +146,10 @@ def carry_out(
             work.run(results, tell)
             _look_again(found, results, alone, times, users)
         except KeyboardInterrupt:
-            results.forget(~results.done)
+            members.keep(copiers)
+            missing = ~results.done
+            results.counts[Counter.STATUS, missing], results.correction[missing] = MISSING, 0.0
+            results.forget(missing)
             done = int(results.done.sum())
             raise Interrupted(
                 f"interrupted after {done} of {members.n} members; the exception's .solution has what there is", found
@@ -291,7 +293,7 @@ def _device(job: Job, device: str, workers: int | None, copiers: Copiers) -> Hos
                     f"model '{job.members.model.name}' uses {names}, which there is no code for on a GPU: device='cpu'"
                 ) from None
     try:
-        return HostWork(job, None if workers is None else count("workers", workers))
+        return HostWork(job, copiers, None if workers is None else count("workers", workers))
     except NotWritten as missing:
         names = ", ".join(name.lower() for name in missing.names)
         raise ModelError(

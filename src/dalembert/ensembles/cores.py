@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import numpy as np
 
 from dalembert.ensembles.job import Job, Results
-from dalembert.ensembles.pieces import processors
+from dalembert.ensembles.pieces import Copiers, processors
 from dalembert.solvers.half.generated.layout import Counter
 from dalembert.solvers.half.generated.start import FOUND
 
@@ -20,8 +20,8 @@ HOST_BLOCK = 512
 class HostWork:
     """Threads, each of which has a block under way."""
 
-    def __init__(self, job: Job, workers: int | None = None):
-        self.job, self.host = job, job.program.host
+    def __init__(self, job: Job, copiers: Copiers, workers: int | None = None):
+        self.job, self.copiers, self.host = job, copiers, job.program.host
         self.name = "cpu"
         self.workers = workers or processors()
         self._own = threading.local()
@@ -35,6 +35,7 @@ class HostWork:
 
     def run(self, results: Results, tell: Callable[[int], None]) -> None:
         """All members; `tell` is told how many are done."""
+        self.job.members.keep(self.copiers)  # before anything may take long
         blocks, done = self.blocks(self.job.members.n), 0
         running: dict[Future, int] = {}
         with ThreadPoolExecutor(self.workers, thread_name_prefix="dalembert ensemble") as pool:

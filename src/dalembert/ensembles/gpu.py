@@ -7,20 +7,25 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dalembert.compile.copying import Copies
 from dalembert.compile.generated.code import Target
 from dalembert.compile.generated.cuda import Buffer, Device, Loaded, Moment, Stream
 from dalembert.compile.generated.group import TAPES
 from dalembert.compile.generated.nvptx import GROUPS, SLOW_THREADS, THREADS
-from dalembert.ensembles.job import RESULTS, Job, Results
+from dalembert.ensembles.job import RESULTS, WATCHED, Job, Results
 from dalembert.ensembles.pieces import Copiers
 from dalembert.solvers.half.generated.layout import N_COUNTERS, Counter
 from dalembert.solvers.half.generated.places import QUEUE
 from dalembert.solvers.half.generated.program import Program, arguments_of
 from dalembert.solvers.half.generated.start import FOUND
 
-#: members of a block at most, how many blocks are under way, so that the device has work while this processor copies,
-#: and the part of the device's free memory that they may take
-GPU_BLOCK, SLOTS, GPU_SHARE = 1 << 18, 4, 0.5
+#: how many blocks are under way, so that the device has work while this processor copies, and the part of the device's
+#: free memory that they may take
+SLOTS, GPU_SHARE = 4, 0.5
+#: members of a block at most, and bytes: a block costs Python's time, and the device rests while the first is sent
+GPU_BLOCK, GPU_BYTES = 1 << 20, 1 << 28
+#: members of a block as long as there are fewer blocks than may be under way
+GPU_FEW = 1 << 19
 #: threads that are started together: many where there are more members than the device can work on at once, and few
 #: otherwise, so that all its multiprocessors have some
 MANY_TOGETHER, FEW_TOGETHER = 256, 32
@@ -54,9 +59,9 @@ class GpuWork:
 
     def blocks(self) -> tuple[int, int]:
         """How many there are, and how many members each has."""
-        n = self.job.members.n
-        most = max(WARP, min(GPU_BLOCK, int(GPU_SHARE * self.device.free_bytes() / SLOTS / self.job.bytes_each())))
-        count = -(-n // most)
+        n, each = self.job.members.n, self.job.bytes_each()
+        most = min(GPU_BLOCK, GPU_BYTES // each, int(GPU_SHARE * self.device.free_bytes() / SLOTS / each))
+        count = max(-(-n // max(most, WARP)), min(SLOTS, -(-n // GPU_FEW)))
         return count, -(-n // (count * WARP)) * WARP
 
     def run(self, results: Results, tell: Callable[[int], None]) -> None:
@@ -81,8 +86,10 @@ class GpuWork:
                 slot = slots[k % len(slots)]
                 done += slot.collect(results)
                 tell(done)
-                slot.begin(first, last)
+                slot.begin(first, last, results)
                 k += 1
+                if k == len(slots):  # the device has work for a while
+                    job.members.keep(self.copiers)
             for slot in slots[k % len(slots) :] + slots[: k % len(slots)]:
                 done += slot.collect(results)
                 tell(done)
@@ -134,10 +141,11 @@ class Slot:
             queue = self.buffers[QUEUE[0]] = Buffer(device, (1,), np.int64)
             queue.array[:] = 0
         self.block: tuple[int, int] | None = None
+        self.copies = Copies(())
         self._status = Buffer(device, (N_COUNTERS, size), np.int32)  # of the start
 
-    def begin(self, first: int, last: int) -> None:
-        """Send a block and start its kernels; nobody waits."""
+    def begin(self, first: int, last: int, results: Results) -> None:
+        """Send a block and start its kernels; nobody waits, but for memory of its results."""
         job, stream = self.work.job, self.stream
         self.block = first, last
         copies = job.incoming(self.arrays, first, last - first)
@@ -157,6 +165,8 @@ class Slot:
                 self.buffers[name].fetch(stream)
         if not job.trust:
             self._status.fetch(stream)
+        self.copies = job.outgoing(results, self.arrays, first, last - first)
+        self.work.copiers.share(last - first, job.bytes_each(*RESULTS), self.copies.make_room)
 
     def _launch(self, kernel: str, count: int, others: Mapping[str, str] | None = None) -> None:
         """`others`: buffers that take the place of those with an argument's name; the status of the start has none."""
@@ -183,17 +193,16 @@ class Slot:
         first, last = self.block
         self.stream.wait()
         self.work.spans.append((self.first.since(self.work.begun), self.last.since(self.work.begun)))
-        job = self.work.job
-        copies = job.outgoing(results, self.arrays, first, last - first)
+        job, share = self.work.job, self.work.copiers.share
 
-        def take(begin: int, end: int) -> None:
-            copies.carry_out(begin, end)
+        def complete(begin: int, end: int) -> None:
             if not job.trust:
                 status = self._status.array[Counter.STATUS, begin:end]
                 results.irregular[first + begin : first + end] = status != FOUND
             job.complete(results, first + begin, first + end)
 
-        self.work.copiers.share(last - first, job.bytes_each(*RESULTS), take)
+        share(last - first, job.bytes_each(*RESULTS), self.copies.carry_out)
+        share(last - first, job.bytes_each(*WATCHED), complete)
         self.block = None
         return last - first
 

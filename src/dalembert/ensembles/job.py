@@ -68,9 +68,9 @@ def new_results(n: int, program: Program, times: int, room: int) -> Results:
     model, events = program.model, len(program.events)
     return Results(
         x=np.empty((model.n_d, n)), a=np.empty((model.n_v, n)), lam=np.empty((model.n_m, n)), t=np.empty(n),
-        counts=np.zeros((N_COUNTERS, n), np.int32), irregular=np.zeros(n, bool), correction=np.zeros(n),
+        counts=np.empty((N_COUNTERS, n), np.int32), irregular=np.zeros(n, bool), correction=np.empty(n),
         dense=np.empty((times, program.n_outputs, n)), roots=np.empty((events * room, n)),
-        found=np.zeros((events, n), np.int32), done=np.zeros(n, bool),
+        found=np.empty((events, n), np.int32), done=np.zeros(n, bool),
     )  # fmt: skip
 
 
@@ -134,6 +134,8 @@ class Job:
 
 #: arrays of a block that results consist of
 RESULTS = ("x", "a", "lam", "counts", "dense", "roots", "found")
+#: and those that are looked at before members are done
+WATCHED = ("correction", "dense", "roots", "found")
 
 
 def _first(count: int, reached: np.ndarray) -> np.ndarray:

@@ -27,18 +27,32 @@ MOST = 1_000_000_000
 KINDS = ("p", "v", "r")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Members:
     """`model` has what all members share; `theta` and `start` have an array of n numbers for what they do not."""
 
     n: int
     model: Model
-    theta: Mapping[int, np.ndarray]  # by place in θ
-    start: tuple[Any, ...]  # of p, v and r, one after the other
+    theta: dict[int, np.ndarray]  # by place in θ
+    start: list[Any]  # of p, v and r, one after the other
+    kept: bool = False
 
     @property
     def varied(self) -> tuple[int, ...]:
         return tuple(sorted(self.theta))
+
+    def keep(self, copiers: Copiers) -> None:
+        """Arrays of their own in place of the caller's, who may change those later."""
+        if self.kept:
+            return
+        varied, which = self.varied, [k for k, value in enumerate(self.start) if not isinstance(value, float)]
+        columns = [*(self.theta[place] for place in varied), *(self.start[k] for k in which)]
+        own = np.empty((len(columns), self.n))
+        copiers.share(self.n, 8 * len(columns), Copies(zip(columns, own, strict=True)).carry_out)
+        self.theta |= zip(varied, own, strict=False)
+        for k, column in zip(which, own[len(varied) :], strict=True):
+            self.start[k] = column
+        self.kept = True
 
     def arguments(self, i: int) -> dict[str, Any]:
         """Of `simulate`, for one member."""
@@ -69,12 +83,12 @@ class Members:
 
 class Reading:
     """Arguments under way: faults are collected, and so are what is said about the number of members, and arrays of
-    numbers for each, which are copied together at last."""
+    numbers for each, which are looked at together at last."""
 
     def __init__(self, model: Model, n: Any):
         self.model, self.faults = model, []
-        self._copies: list[tuple[str, np.ndarray, np.ndarray]] = []  # name, from where, and where to
-        self._bytes = 0
+        self._arrays: list[tuple[str, np.ndarray]] = []
+        self._numbers = 0
         self.n: int | None = None
         self._source = ""
         if n is not None:
@@ -87,7 +101,7 @@ class Reading:
             self.n, self._source = number, "n="
 
     def rows(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-        """An array of `shape` for all members, or (n, *shape) for each; None if it is neither."""
+        """An array of `shape` for all members, or (n, *shape) for each, maybe the caller's; None if it is neither."""
         try:
             array = value if type(value) is np.ndarray and value.dtype.kind in "fiu" else reals(value)
         except NoNumber as reason:
@@ -95,7 +109,7 @@ class Reading:
             return None
         if array.ndim == len(shape) + 1 and array.shape[1:] == shape:
             self._members(name, len(array))
-            return self._to_copy(name, array)
+            return self._of_all(name, array)
         if array.shape != shape:
             each = " × ".join(map(str, ("n", *shape))) if shape else "n"
             one = f"shape {shape}" if shape else "one number"
@@ -105,40 +119,37 @@ class Reading:
         self._must_be_finite(name, array)
         return array
 
-    def _to_copy(self, name: str, array: np.ndarray) -> np.ndarray | None:
-        """Room for the numbers of an array, those of one kind side by side, as blocks of members have them."""
-        self._bytes += 8 * array.size
-        if self._bytes > memory():
+    def _of_all(self, name: str, array: np.ndarray) -> np.ndarray | None:
+        """An array with numbers for each member, as doubles."""
+        self._numbers += array.size
+        if 8 * self._numbers > memory():
             self.faults.append(f"{name} has {array.size} numbers: there are {in_words(memory())} of memory")
             return None
-        room = np.moveaxis(np.empty((*array.shape[1:], len(array))), -1, 0)
-        self._copies.append((name, array, room))
-        return room
+        self._arrays.append((name, array))
+        with np.errstate(all="ignore"):  # long doubles may be larger than doubles
+            return array.astype(float, copy=False)
 
-    def copy(self, copiers: Copiers) -> None:
-        """Arrays of all members get their numbers, if all is well so far."""
-        fine = False
+    def look(self, copiers: Copiers) -> None:
+        """Whether numbers of members are finite."""
+        doubtful: list[int] = []
+
+        def look(first: int, last: int) -> None:
+            """At numbers first … last − 1 of all arrays, one array after the other."""
+            before = 0
+            with np.errstate(all="ignore"):  # a sum is finite if all numbers are, but for one that overflows
+                for _, array in self._arrays:
+                    begin, end = max(first - before, 0), min(last - before, array.size)
+                    before += array.size
+                    if begin < end:
+                        each = array.size // len(array)
+                        if not np.isfinite(array[begin // each : -(-end // each)].sum(dtype=float)):
+                            doubtful.append(first)
+
         if not self.faults:
-            pairs = [(np.moveaxis(source, 0, -1), np.moveaxis(target, 0, -1)) for _, source, target in self._copies]
-            copies = Copies(pair for pair in pairs if pair[0].dtype == float)
-            converted = [pair for pair in pairs if pair[0].dtype != float]
-            flaws = []
-
-            def copy(first: int, last: int) -> None:
-                if not copies.carry_out_finite(first, last):
-                    flaws.append(first)
-                for source, target in converted:
-                    target[..., first:last] = source[..., first:last]
-                    if not np.isfinite(target[..., first:last]).all():
-                        flaws.append(first)
-
-            with np.errstate(all="ignore"):  # long doubles may be larger than doubles
-                n = self.n or 0
-                copiers.share(n, self._bytes // max(n, 1), copy)
-            fine = not flaws
-        if not fine:
-            for name, source, _ in self._copies:
-                self._must_be_finite(name, source, " of member {}")
+            copiers.share(self._numbers, np.dtype(float).itemsize, look)
+        if self.faults or doubtful:
+            for name, array in self._arrays:
+                self._must_be_finite(name, array, " of member {}")
 
     def _must_be_finite(self, name: str, array: np.ndarray, whose: str = "") -> None:
         with np.errstate(all="ignore"):
@@ -159,12 +170,13 @@ class Reading:
 def read_members(
     model: Model, n: Any, start: Mapping[str, Any], parameters: Any, discrete: Any, inputs: Any, copiers: Copiers
 ) -> Members:
-    """From arguments of `ensemble`; raises OptionError with all faults."""
+    """From arguments of `ensemble`, whose arrays they have until they `keep` their own; raises OptionError with all
+    faults."""
     reading = Reading(model, n)
     shared, theta = _parameters(reading, parameters)
     switches = _discrete(reading, discrete, theta)
     values = _start(reading, start)
-    reading.copy(copiers)
+    reading.look(copiers)
     if reading.n is None and not reading.faults:
         reading.faults.append("how many members are there? Give n=, or an array with a value for each")
     if reading.n is None or reading.faults:
@@ -173,7 +185,7 @@ def read_members(
     model = model.replace(shared or None, inputs)
     if switches:
         model = model.with_discrete(model.discrete_values(switches))
-    return Members(reading.n, model, theta, values)
+    return Members(reading.n, model, theta, list(values))
 
 
 def _parameters(reading: Reading, given: Any) -> tuple[dict[str, Any], dict[int, np.ndarray]]:

@@ -9,8 +9,6 @@ from typing import Any
 
 #: threads at most: more do not make memory faster
 MOST_THREADS = 8
-#: pieces for each thread: each is handed out by Python, which takes its time, and some threads are slower than others
-PIECES = 2
 #: bytes of a piece at least, and of what is worth to be cut into pieces
 PIECE, WORTH = 1 << 20, 1 << 22
 #: members of a piece at least: rows of a few numbers are slow
@@ -31,7 +29,7 @@ class Copiers:
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="dalembert copies")
-        length = max(-(-n // (PIECES * self.threads)), PIECE // max(size, 1), FEWEST)
+        length = max(-(-n // self.threads), PIECE // max(size, 1), FEWEST)
         for _ in self._pool.map(lambda first: work(first, min(first + length, n)), range(0, n, length)):
             pass  # raises what a piece has raised
 

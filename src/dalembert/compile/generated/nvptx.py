@@ -19,10 +19,11 @@ from dalembert.compile.generated.host import INVARIANT
 #: changes with what is written for a module, besides its text
 FORMAT = 1
 TRIPLE = "nvptx64-nvidia-cuda"
-#: one member for each thread
+#: one member for each thread, which takes another from a queue as soon as it is done
 THREADS = Target(width=1, inline=True, gpu=True, queue=True)
-#: the same for models whose numbers do not fit into registers: functions take them from memory
-SLOW_THREADS = Target(width=1, gpu=True, queue=True)
+#: the same for models whose numbers do not fit into registers: functions take them from memory. There are few threads
+#: of these for each member, so that a queue is empty before it is of use
+SLOW_THREADS = Target(width=1, gpu=True)
 #: a member for some threads together, for models that are too large for one
 GROUPS = tuple(Target(width=1, gpu=True, group=threads) for threads in (4, 8, 16, 32))
 #: compute capabilities that code is written for: that of newer devices is code for older ones
