@@ -107,7 +107,13 @@ def test_no_place_for_a_cache(place):
     assert own == []  # nothing is saved
 
 
-def test_helper_cannot_be_started(monkeypatch):
+@pytest.fixture
+def idle(monkeypatch):
+    """No helper is at work, whatever this process has compiled before."""
+    monkeypatch.setattr(together, "_helpers", [])
+
+
+def test_helper_cannot_be_started(idle, monkeypatch):
     def fail(*args, **options):
         raise OSError("no more processes")
 
@@ -118,14 +124,14 @@ def test_helper_cannot_be_started(monkeypatch):
 
 
 @pytest.mark.parametrize("executable", [None, "", "/usr/bin/blender"])
-def test_interpreter_in_another_program(executable, monkeypatch):
+def test_interpreter_in_another_program(idle, executable, monkeypatch):
     monkeypatch.setattr(sys, "executable", executable)
     monkeypatch.setenv("DALEMBERT_COMPILERS", "2")
     together.start_helpers(["nothing"])
     assert together._helpers == []
 
 
-def test_helper_ends_with_its_work_and_with_its_master(monkeypatch, tmp_path):
+def test_helper_ends_with_its_work_and_with_its_master(idle, monkeypatch, tmp_path):
     (tmp_path / "slow_module.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("DALEMBERT_COMPILERS", "2")
