@@ -73,7 +73,7 @@ def test_kernel_agrees_on_the_catalogue(name, mode):
 @given(
     seed=st.integers(0, 10_000),
     mode=st.sampled_from(MODES),
-    kick=st.sampled_from([0.0, 1e-12, 1e-9, 1e-6, 1e-4]),
+    kick=st.sampled_from([0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2, 0.3]),
     t=st.floats(-5, 5),
 )
 @settings(max_examples=60, deadline=None)
@@ -84,6 +84,21 @@ def test_kernel_agrees_on_random_mechanisms(seed, mode, kick, t):
     values["p0"] = values["p0"] + kick * rng.standard_normal(len(values["p0"]))
     values["v0"] = kick * rng.standard_normal(len(values["p0"]))
     assert_same_outcome(model, t, values, mode=mode)
+
+
+@pytest.mark.parametrize("name", ["andrews", "pendulum", "car_axis", "heavy_top"])
+def test_large_corrections_need_no_python(name):
+    """They are told as Python tells them, positions before velocities."""
+    problem = da.problems.catalogue()[name]()
+    rng = np.random.default_rng(5)
+    start_of = problem.start()
+    values = {k: np.asarray(start_of[k]) + 0.05 * rng.standard_normal(len(start_of[k])) for k in ("p0", "v0")}
+    assert by_kernel(problem.model, 0.0, values).correction > 1e-3
+    with pytest.warns(da.errors.InitialValuesCorrected) as told:
+        assert_same(start_values(problem.model, 0.0, values), start_values(problem.model, 0.0, values))
+    assert [level in str(told[k].message) for k, level in enumerate(("position", "velocity"))] == [True, True]
+    assert_same_outcome(problem.model, 0.0, values)
+    assert by_kernel(problem.model, 0.0, values, "check") is None
 
 
 def rheonomic():

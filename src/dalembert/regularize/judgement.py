@@ -11,6 +11,8 @@ from dalembert.errors import InconsistentInitialValues, InitialValuesCorrected, 
 
 #: a relative change of a given start value beyond this is worth a warning
 NOTEWORTHY = 1e-3
+#: part of a value that is nothing but rounding
+ROUNDING = 1e-14
 #: what a warning calls values that the user gave, and what it advises
 START = ("start value of", 'initial_values="check" makes this an error')
 #: the same of the values that are judged now; None: changes are meant, and there is no warning
@@ -36,9 +38,12 @@ def warn_of_change(
     moved = int(np.argmax(relative))
     if relative[moved] > NOTEWORTHY and occasion is not None:
         what, remedy = occasion
+        old, new = before[moved], after[moved]
+        if abs(new) <= ROUNDING * abs(old):
+            new = 0.0
         warn_user(
-            f"{what} '{names[moved]}' changed from {before[moved]:.6g} to {after[moved]:.6g} to satisfy {demanded_by} "
-            f"at t = {t:.9g}; {remedy}",
+            f"{what} '{names[moved]}' changed from {old:.6g} to {new:.6g} to satisfy {demanded_by} at t = {t:.9g}; "
+            f"{remedy}",
             InitialValuesCorrected,
         )
     return float(relative[moved])

@@ -48,6 +48,9 @@ EARLY = 1.0 / 64.0
 
 #: an equation holds if its residual is at most so many units of rounding of its terms; as in regularize.newton
 ROUNDINGS = 8.0
+#: and nearly, if it is at most so many: where residuals no longer become smaller, they are as small as rounding lets
+#: them be
+NEARLY = 256.0
 #: iterations; Python is more patient
 CORRECTIONS = 12
 #: a row that is nearer to the span of others, as a fraction of its length, may depend on them

@@ -23,6 +23,7 @@ from dalembert.model.vocabulary import MECHANICAL
 from dalembert.regularize import InitialValues
 from dalembert.regularize.initial import completed_values
 from dalembert.regularize.initial_invariants import invariants_hold
+from dalembert.regularize.judgement import NOTEWORTHY, OCCASION, warn_of_change
 
 #: records of a model that are kept for further calls: one for each thread that asks at the same time
 SPARE = 8
@@ -60,10 +61,21 @@ def start_values(
         prepared = prepared_start(model)
         found = prepared.solve(model, t0, given, mode, rtol, atol) if prepared is not None else None
         if found is not None and (mode == "trust" or invariants_hold(model, found.t, found.values, rtol, atol)):
+            if found.correction > NOTEWORTHY:
+                _tell(model, given, found)
             return found
     return completed_values(
         model, t0, given, mode=mode, initial_conditions=initial_conditions, fixed=fixed, rtol=rtol, atol=atol
     )
+
+
+def _tell(model: Model, given: Mapping[str, Any], found: InitialValues) -> None:
+    """Warn of what was corrected."""
+    for kind, level in (("p", "position"), ("v", "velocity")):
+        after, value = found.values[kind], given.get(f"{kind}0")
+        before = np.zeros(after.size) if value is None else np.asarray(value, float)
+        demanded_by = f"the constraints on {level} level"
+        warn_of_change(model.names(kind), before, after, demanded_by, found.t, OCCASION.get())
 
 
 def prepared_start(model: Model) -> Prepared | None:

@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.compile.kernel import call_port, device, kernel
 from dalembert.compile.memory import ivec, layout, mat, reference, vec
 from dalembert.linalg.factors import lu
-from dalembert.solvers.limits import CORRECTIONS, INDEPENDENT, NOTEWORTHY, ROUNDINGS, UNIT
+from dalembert.solvers.limits import CORRECTIONS, INDEPENDENT, NEARLY, ROUNDINGS, UNIT
 
 i8, u8, f8 = nb.int64, nb.uint64, nb.float64
 
@@ -22,7 +22,7 @@ FOUND = 0
 NOT_FINITE = 1  # a given value, a residual or a derivative
 RANK = 2  # equations depend on each other, nearly so, or are more than unknowns
 NO_CONVERGENCE = 3  # a full step does not help, or too many are needed
-LARGE_CORRECTION = 4  # a warning is due, or an error in mode "check"
+FORBIDDEN = 4  # a correction in mode "check"
 
 # modes
 CORRECT, CHECK, TRUST = 0, 1, 2
@@ -145,7 +145,7 @@ def correct(st, port, t, at, m, nz, rows, columns, unknowns, m_used, n_used):
     n = max(n_used, 1)
     J, Q = mat(st.J, m_used, n), mat(st.Q, m_used, n)
     F, scale = vec(st.residual, m_used), vec(st.scale, m_used)
-    step, y = vec(st.step, n_used), vec(st.work, m_used)
+    step, y, z = vec(st.step, n_used), vec(st.work, m_used), vec(st.z, n_used)
     for _ in range(CORRECTIONS):
         for i in range(m_used):
             F[i] = out[at + i]
@@ -162,14 +162,29 @@ def correct(st, port, t, at, m, nz, rows, columns, unknowns, m_used, n_used):
             return RANK
         before = scaled_norm(F, scale, m_used)
         for j in range(n_used):
+            z[j] = x[unknowns[j]]
             x[unknowns[j]] += step[j]
         if call_port(port, t, x.ctypes.data, theta.ctypes.data, out.ctypes.data) != 0:
             return NOT_FINITE
         for i in range(m_used):
             F[i] = out[at + i]
         if not scaled_norm(F, scale, m_used) <= 0.9 * before:
-            return NO_CONVERGENCE
+            return as_good_as_rounding(st, port, t, at, J, unknowns, m_used, n_used)
     return NO_CONVERGENCE
+
+
+@device
+def as_good_as_rounding(st, port, t, at, J, unknowns, m_used, n_used):
+    """Where a step has not helped: FOUND, at the point before, if residuals there are nearly rounding errors."""
+    x, theta, out = vec(st.x, st.n_x), vec(st.theta, st.n_theta), vec(st.out, st.n_out)
+    F, z = vec(st.residual, m_used), vec(st.z, n_used)
+    for j in range(n_used):
+        x[unknowns[j]] = z[j]
+    if call_port(port, t, x.ctypes.data, theta.ctypes.data, out.ctypes.data) != 0:
+        return NOT_FINITE
+    for i in range(m_used):
+        F[i] = out[at + i]
+    return FOUND if holds(F, J, x, unknowns, m_used, n_used, NEARLY) else NO_CONVERGENCE
 
 
 @device
@@ -400,8 +415,8 @@ def start_kernel(record, port, inputs, t, mode, given, rtol, atol):
     st.correction = 0.0
     if mode != TRUST:
         st.correction = judge(x, start, n_p + n_v, mode, rtol, atol)
-        if st.correction > NOTEWORTHY:
-            return LARGE_CORRECTION
+        if st.correction == np.inf:
+            return FORBIDDEN
     status = accelerations(st, port, t)
     if status != FOUND:
         return status

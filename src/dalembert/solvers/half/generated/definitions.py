@@ -33,10 +33,8 @@ from dataclasses import dataclass
 from dalembert.compile.generated.graph import Binding
 from dalembert.solvers.half.generated.elimination import Eliminated
 from dalembert.solvers.half.generated.model import ModelGraph
-from dalembert.solvers.limits import ROUNDINGS, UNIT
+from dalembert.solvers.limits import NEARLY, ROUNDINGS, UNIT
 
-#: an equation holds nearly if its residual is at most so many units of rounding of its terms
-NEARLY = 256.0
 PLACE = ("t", "p", "u")
 STATE = (*PLACE, "v", "r")
 #: vectors that are one number
