@@ -133,6 +133,8 @@ def reals(values: Any) -> np.ndarray:
     >>> reals([1, Fraction(1, 2)])
     array([1. , 0.5])
     """
+    if type(values) is float or type(values) is np.float64:  # most often
+        return np.array(values)
     _must_fit(values)
     if type(values) is np.ndarray and values.dtype == float:
         return values.copy()

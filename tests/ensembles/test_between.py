@@ -124,6 +124,28 @@ def test_inputs(torque):
         np.testing.assert_allclose(roots.t[i, : len(times)][late], times[late], rtol=0, atol=1e-8)
 
 
+def test_inputs_take_the_place_of_those_of_the_model():
+    """Whether traced, a number, or a table: none is mistaken for another, however often they change."""
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1.0, 2.0], force=lambda s: [s.push, s.pull - 9.81],
+        inputs={"push": lambda t: np.sin(2 * t), "pull": da.Input.table([0, 1, 2], [0, 1, 0])},
+        holonomic=lambda s: [s.x**2 + s.y**2 - 1],
+    )  # fmt: skip
+    others = (
+        None, {"push": lambda t: np.cos(5 * t)}, {"push": 2.0}, {"push": 3.0}, {"pull": lambda t: 3 * np.sin(t)},
+        {"push": da.Input.table([0, 1, 2], [1, 0, 1]), "pull": lambda t: t}, {"push": lambda t: np.cos(5 * t)}, None,
+    )  # fmt: skip
+    ends = []
+    for inputs in others:
+        given = dict(p0=[1.0, 0.0], inputs=inputs, rtol=1e-8, atol=1e-8)
+        found = da.ensemble(model, (0, 2), n=2, device="cpu", **given)
+        sol = da.simulate(model, (0, 2), method="hem5", **given)
+        np.testing.assert_allclose(found.p[1], sol.p[-1], rtol=0, atol=1e-10)
+        assert found.accepted[0] == sol.stats.accepted
+        ends.append(tuple(found.p[0].round(6)))
+    assert len(set(ends)) == len(others) - 2
+
+
 def test_an_input_in_python_becomes_a_table():
     def torque(t):
         return float(np.interp(t, [0, 10], [0, 10])) ** 2 if t > -1 else 0.0

@@ -136,7 +136,7 @@ def test_code_for_a_gpu_is_written(target):
     model = da.problems.pendulum().model
     scheme = Scheme(da.Hem5.tableau, outputs=True, multipliers=True, events=(EventScheme(terminal=1),), room=4)
     graph = model.graph
-    recipe = Recipe(scheme, (0,), (), graph.symbol["p"][0], "x")
+    recipe = Recipe(scheme, (0,), events=graph.symbol["p"][0], events_text="x")
     program = program_of(da.Hem5().formulate(model), recipe)
     ptx = program.ptx(target, (9, 0))
     assert ".target sm_90" in ptx

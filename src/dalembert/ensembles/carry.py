@@ -225,8 +225,12 @@ def _recipe(
         if ca.depends_on(values, multipliers):
             raise OptionError(f"events of an ensemble cannot read multipliers: {ELSEWHERE} with such events")
         text = ca.Function("events", [graph.t, form.x, graph.a, graph.theta], [values]).serialize()
-    orders = tuple((number, coefficients.shape[1]) for number, (_, coefficients) in tables.items())
-    return Recipe(scheme, members.varied, orders, values, text)
+    inputs = tuple(traced.sx for traced in members.model.inputs.values())
+    return Recipe(
+        scheme, members.varied, tuple(coefficients.shape[1] for _, coefficients in tables.values()),
+        inputs=inputs, inputs_text=tuple("" if function is None else function.serialize() for function in inputs),
+        events=values, events_text=text,
+    )  # fmt: skip
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

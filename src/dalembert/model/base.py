@@ -4,6 +4,7 @@ a place for results of compilation."""
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -518,7 +519,7 @@ def _parameter_values(
             why = "is not a number or an array of numbers" if "not an array" in str(reason) else reason
             faults.append(f"parameter '{name}' = {shown(given)} {why}")
             continue
-        if not np.isfinite(value).all():
+        if not (np.isfinite(value).all() if value.ndim else math.isfinite(value)):
             faults.append(f"parameter '{name}' = {shown(given)} is not finite")
             continue
         values[name] = value

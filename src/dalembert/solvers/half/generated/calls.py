@@ -20,7 +20,7 @@ class Calls(ABC):
         self.code, self.definitions, self._tables = code, definitions, tables
         model = definitions.model
         self._n_p, self._n_v = model.n_p, model.n_v
-        self.u = code.array(3 * len(model.tabulated))
+        self.u = code.array(3 * model.n_tables)
 
     @abstractmethod
     def call(self, name: str, out: Sequence[tuple[Array, int]], arrays: Mapping[str, Array | Real]) -> None:

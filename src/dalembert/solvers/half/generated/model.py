@@ -32,7 +32,7 @@ class ModelGraph:
 
     form: DescriptorForm
     varied: tuple[int, ...]  # places in θ of the numbers that members have of their own
-    tabulated: tuple[int, ...] = ()  # numbers of the inputs that are given by tables
+    inputs: Sequence[ca.Function | None] = ()  # t -> (u, u', u''); None: it is given by a table
     graph: Graph = field(default_factory=Graph)
 
     def __post_init__(self) -> None:
@@ -41,6 +41,7 @@ class ModelGraph:
         self.n_p, self.n_v, self.n_r = (own.size(kind) for kind in ("p", "v", "r"))
         self.n_lam, self.n_m = own.size("lam"), len(form.constraint_names)
         self.n_d = self.n_p + self.n_v + self.n_r
+        self.n_tables = sum(function is None for function in self.inputs)
         self.plain = form.plain_kinematics
         self.t = graph.leaf("t", 0, Binding.POSITION)
         self.p = graph.leaves("p", self.n_p, Binding.POSITION)
@@ -76,13 +77,14 @@ class ModelGraph:
             for i in range(layout.n_fixed)
         ]
         rows: list[list[int]] = [[], [], []]
-        for number, traced in enumerate(model.inputs.values()):
-            if number in self.tabulated:
-                k = self.tabulated.index(number)
-                levels = [graph.leaf("u", 3 * k + order, Binding.POSITION) for order in range(3)]
+        tables = 0
+        for function in self.inputs:
+            if function is None:
+                levels = [graph.leaf("u", 3 * tables + order, Binding.POSITION) for order in range(3)]
+                tables += 1
             else:
                 time = ca.SX.sym("t")
-                levels = graph.read(ca.Function("u", [time], [ca.densify(traced.sx(time))]), [[self.t]])[0]
+                levels = graph.read(ca.Function("u", [time], [ca.densify(function(time))]), [[self.t]])[0]
             for row, node in zip(rows, levels, strict=True):
                 row.append(node)
         return [*fixed, *rows[0], *rows[1], *rows[2]]

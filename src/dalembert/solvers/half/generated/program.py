@@ -45,7 +45,9 @@ class Recipe:
 
     scheme: Scheme
     varied: tuple[int, ...] = ()  # places in θ of what members have of their own
-    tables: tuple[tuple[int, int], ...] = ()  # inputs that are tables, and how many coefficients their pieces have
+    tables: tuple[int, ...] = ()  # of the inputs that are tables, how many coefficients their pieces have
+    inputs: tuple[ca.Function | None, ...] = field(default=(), compare=False)  # t -> (u, u', u''); None: a table
+    inputs_text: tuple[str, ...] = ()  # tells them apart
     events: ca.SX | None = field(default=None, compare=False)  # functions
     events_text: str = ""  # tells them apart
 
@@ -81,7 +83,7 @@ class Program:
 
     def __init__(self, form: DescriptorForm, recipe: Recipe):
         self.recipe, self.form = recipe, form
-        self.model = ModelGraph(form, recipe.varied, tuple(number for number, _ in recipe.tables))
+        self.model = ModelGraph(form, recipe.varied, recipe.inputs)
         accelerations = self.model.graph.leaves("a", self.model.n_v, Binding.STATE)
         events = recipe.events
         self.events = self.model.read(events, accelerations) if events is not None and events.numel() else []
@@ -108,7 +110,7 @@ class Program:
         if tapes is None:
             write_functions(module, definitions)
         if self.recipe.tables:
-            write_inputs(module, [order for _, order in self.recipe.tables])
+            write_inputs(module, self.recipe.tables)
         sizes = {}
         with _kernel(module, "start", tapes) as code:
             with each_member(code) as place:
