@@ -118,6 +118,33 @@ def agreement(n: int = 4096) -> None:
         print(f"{name:28} largest difference {worst:.1e}, members with other counters or status: {unequal}")
 
 
+def single() -> None:
+    """Runs of `simulate` by the kernel of all models and by steps that are generated around this one."""
+    kernel, generated = da.Hem5(), da.Hem5(steps="generated")
+    print("\nMilliseconds of a run of `simulate`, tolerance 1e-6, one core, the best of 40; and to make the code once")
+    print(f"{'model':28} {'kernel':>8} {'generated':>10} {'ratio':>6} {'made in':>8}  difference")
+    for name, problem in (
+        ("Andrews", da.problems.andrews()),
+        ("pendulum", da.problems.pendulum()),
+        ("car axis", da.problems.car_axis()),
+        ("heavy top", da.problems.heavy_top()),
+        ("chain of 20, absolute", da.problems.pendulum_chain(20)),
+    ):
+
+        def run(method: da.Hem5, problem: da.problems.Problem = problem) -> da.Solution:
+            return problem.simulate(method=method, rtol=TOLERANCE, atol=TOLERANCE)
+
+        plain = run(kernel)
+        made, other = best_of(1, lambda r=run: r(generated))
+        slow = fast = np.inf
+        for _ in range(40):
+            slow = min(slow, best_of(1, lambda r=run: r(kernel))[0])
+            fast = min(fast, best_of(1, lambda r=run: r(generated))[0])
+        far = np.abs(plain.x[-1] - other.x[-1]).max()
+        words = f"{far:.1e}, steps {'equal' if len(plain.t) == len(other.t) else 'DIFFER'}"
+        print(f"{name:28} {1e3 * slow:8.2f} {1e3 * fast:10.2f} {slow / fast:6.2f} {made:6.2f} s  {words}", flush=True)
+
+
 _FIRST = """
 import sys, time
 begun = time.perf_counter()
@@ -322,8 +349,8 @@ def kernels() -> None:
 
 
 SECTIONS = {
-    "speed": speed, "agreement": agreement, "first": first, "memory": memory, "around": around, "gpu": on_gpu,
-    "kernels": kernels,
+    "speed": speed, "agreement": agreement, "single": single, "first": first, "memory": memory, "around": around,
+    "gpu": on_gpu, "kernels": kernels,
 }  # fmt: skip
 
 

@@ -67,6 +67,7 @@ CASES = {
     "Radau5": andrews("radau5"),
     "Geoms": andrews("geoms"),
     "Hem5": andrews("hem5"),
+    "generated steps": andrews(da.Hem5(steps="generated")),
     "Dassl": andrews("dassl"),
     "rebounds": rebounds,
     "friction": lambda **o: da.problems.woodpecker().simulate(**o),

@@ -47,6 +47,7 @@ from dalembert.solution.memory import in_words, memory
 from dalembert.solvers import Hem5, resolve_method
 from dalembert.solvers.half.generated.elimination import NotEliminated
 from dalembert.solvers.half.generated.layout import N_OPTIONS, Counter, Option
+from dalembert.solvers.half.generated.possible import why_not
 from dalembert.solvers.half.generated.program import NotWritten, Program, Recipe, program_of
 from dalembert.solvers.half.generated.scheme import EventScheme, Scheme
 from dalembert.solvers.half.generated.tables import packed
@@ -181,23 +182,10 @@ def _method(method: Any, model: Any) -> Hem5:
 def _form(options: Hem5, model: Model) -> DescriptorForm:
     """The form of a model that code can be generated for; raises ModelError with the reason."""
     form = options.formulate(model)
-    reasons = []
-    if model.has_contacts or model.collisions is not None:
-        reasons.append("it has contacts, whose impacts are events")
-    if model.hybrid is not None:
-        reasons.append("it has events of its own")
-    if form.has_friction:
-        reasons.append("its forces depend on multipliers")
-    reasons += [f"its function {role} cannot be traced" for role in model.untraceable if not role.startswith(OTHERS)]
-    if model.graph.has_native:
-        reasons.append("its functions are native code, as those of large systems of bodies are")
+    reasons = why_not(form, model)
     if reasons:
         raise ModelError(f"model '{model.name}' has no generated integrator: {'; '.join(reasons)}. {ELSEWHERE}")
     return form
-
-
-#: untraceable functions that do no harm: inputs become tables, outputs are not asked for
-OTHERS = ("input ", "output ")
 
 
 def _program(form: DescriptorForm, recipe: Recipe) -> Program:
@@ -225,10 +213,10 @@ def _recipe(
         if ca.depends_on(values, multipliers):
             raise OptionError(f"events of an ensemble cannot read multipliers: {ELSEWHERE} with such events")
         text = ca.Function("events", [graph.t, form.x, graph.a, graph.theta], [values]).serialize()
-    inputs = tuple(traced.sx for traced in members.model.inputs.values())
+    inputs = members.model.inputs.values()
     return Recipe(
         scheme, members.varied, tuple(coefficients.shape[1] for _, coefficients in tables.values()),
-        inputs=inputs, inputs_text=tuple("" if function is None else function.serialize() for function in inputs),
+        inputs=tuple(traced.sx for traced in inputs), inputs_text=tuple(traced.text for traced in inputs),
         events=values, events_text=text,
     )  # fmt: skip
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from dalembert.errors import ModelError
 from dalembert.model import Model
-from dalembert.model.inputs import Interpolated, TracedInput
-from dalembert.solvers.half.generated.tables import BEFORE
+from dalembert.model.inputs import TracedInput
+from dalembert.solvers.half.generated.tables import Table, spline
 
-#: coefficients of a piece of a spline, and of an approximation
-CUBIC, APPROXIMATION = 4, 6
+#: coefficients of a piece of an approximation
+APPROXIMATION = 6
 #: what an approximation may miss, as a part of the largest value: of the function, and of its two derivatives; besides
 #: so many roundings of the function, which derivatives enlarge
 MISSED, ROUNDINGS = (1e-13, 1e-9, 1e-5), 4e3 * 2.0**-52
@@ -24,28 +24,14 @@ SAMPLES = 33
 #: of an input; halves of the interval, at most
 MOST_PIECES, MOST_HALVES = 100_000, 40
 
-Table = tuple[np.ndarray, np.ndarray]  # beginnings, coefficients
-
 
 def tabulated(model: Model, t0: float, t1: float) -> dict[int, Table]:
     """Tables of the inputs that could not be traced, by number."""
     return {
-        number: _spline(traced) or _approximation(traced, min(t0, t1), max(t0, t1))
+        number: spline(traced) or _approximation(traced, min(t0, t1), max(t0, t1))
         for number, traced in enumerate(model.inputs.values())
         if traced.sx is None
     }
-
-
-def _spline(traced: TracedInput) -> Table | None:
-    """What `Input.table` has made: a cubic spline, constant beyond its ends."""
-    function = traced.given.function
-    if not isinstance(function, Interpolated) or function.order:
-        return None
-    spline = function.spline
-    ends = np.zeros((2, CUBIC))
-    ends[:, 0] = spline(spline.x[0]), spline(spline.x[-1])
-    begins = np.concatenate([[BEFORE], spline.x])
-    return begins, np.vstack([ends[:1], spline.c[::-1].T, ends[1:]])
 
 
 def _approximation(traced: TracedInput, low: float, high: float) -> Table:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.checks import NoNumber, real, reals, said, shown, users_arithmetic
 from dalembert.errors import FunctionFailed, ModelError, StepRefused, UntraceableError
+from dalembert.kept import computed
 from dalembert.model.expression import scalar, to_sx
 from dalembert.model.functions import describe, numbers_of, warn_untraceable
 from dalembert.model.numeric import directional_derivative
@@ -153,6 +154,11 @@ class TracedInput(Shared):
             self._try_numbers()
             if derivatives is None:
                 warn_untraceable(describe(f"input '{name}'", function), self.reason)
+
+    @computed
+    def text(self) -> str:
+        """What tells a traced input from others; empty if it could not be traced."""
+        return "" if self.sx is None else self.sx.serialize()
 
     def __getstate__(self) -> dict[str, Any]:
         """A traced input goes without the user's functions."""

@@ -170,6 +170,8 @@ def _simulated(asked: Mapping[str, Any], options: MethodOptions, choice: MethodC
     dense, bar = switch("dense_output", ask.dense_output), over_time(ask.progress, t0, t1)
     profiled, traced = switch("profile", ask.profile), switch("trace", ask.trace)
     saving = None if ask.checkpoint is None else Saving(ask.checkpoint)
+    if saving is not None and not options.repeats:
+        raise OptionError(f"checkpoint= goes on bit for bit, and runs with {options!r} do not. Take others")
     clock = [time.perf_counter()]
     own = own_tolerances(model, ask.rtol, ask.atol)
     pilot = None

@@ -28,6 +28,8 @@ from dalembert.solvers.method import one_of, require
 
 if TYPE_CHECKING:
     from dalembert.compile.half_explicit import CompiledDescriptor
+    from dalembert.solvers.half.generated_stepper import Steps
+    from dalembert.solvers.half.stepper import HalfStepper
 
 _WEIGHTS = [0.0, 0.0, 0.0, 0.2467760667636791, 0.2106594087489728, 0.1769218149125021, 0.3064446444147922,
             0.05919806516005373]  # fmt: skip
@@ -58,12 +60,21 @@ TABLEAU = HalfExplicitTableau.classical(
 )  # fmt: skip
 
 
+#: options that generated code does not have
+WITHOUT_CODE = ("projection_every", "drift_limit", "min_step", "stages", "linear_solver")
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Hem5(HalfExplicitRungeKutta):
     """Options of HEM5. Main: none is needed. Other: projection, drift and step limits (see `RungeKuttaOptions`).
 
     With ``stages="complementarity"`` the systems of the stages contain all closed contacts as inequalities, so that
     contacts may take over from each other within a step, as at the edge of a surface.
+
+    With ``steps="generated"`` code is generated around the model, once for all its parameters, which takes steps in
+    half the time; to make it takes a tenth of a second or more, so that is for models that are run hundreds of times.
+    With ``steps="background"`` runs begin at once, as always, and take it as soon as another thread has made it:
+    results then depend, by rounding, on when that was. See also `ensemble`.
 
     Examples
     --------
@@ -77,14 +88,28 @@ class Hem5(HalfExplicitRungeKutta):
     tableau = TABLEAU
 
     stages: str = "equality"  # what closed contacts are in the stages: equations, or "complementarity" problems
+    steps: str = "kernel"  # by the kernel of all models, code "generated" around this one, or made in the "background"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        one_of("steps", self.steps, ("kernel", "generated", "background"))
+        for name in WITHOUT_CODE if self.generated else ():
+            default = type(self).__dataclass_fields__[name].default
+            require(getattr(self, name) == default, f"steps={self.steps!r} goes without {name}=: leave it out")
         one_of("stages", self.stages, ("equality", "complementarity"))
         require(
             not self.complementary or self.linear_solver == AUTO,
             "stages='complementarity' has a linear solver of its own: leave linear_solver= out",
         )
+
+    @property
+    def generated(self) -> bool:
+        """Whether there may be code for the steps of a model."""
+        return self.steps != "kernel"
+
+    @property
+    def repeats(self) -> bool:
+        return self.steps != "background"
 
     @property
     def complementary(self) -> bool:
@@ -109,6 +134,22 @@ class Hem5(HalfExplicitRungeKutta):
         from dalembert.solvers.half.complementary import complementary_parts
 
         return complementary_parts(compiled, self.tableau)
+
+    def variety(self, form: DescriptorForm, model: Model) -> Steps | None:
+        """Code for the steps of a model, if there is some."""
+        if not self.generated:
+            return None
+        from dalembert.solvers.half.generated_stepper import steps_for
+
+        return steps_for(self, form, model)
+
+    def assembled(self, model: Model, compiled: CompiledDescriptor, parts: Parts) -> HalfStepper:
+        steps = self.variety(compiled.form, model)
+        if steps is None:
+            return super().assembled(model, compiled, parts)
+        from dalembert.solvers.half.generated_stepper import with_code
+
+        return with_code(self, compiled, parts, steps)
 
     def solver(self, pattern: SaddlePattern) -> LinearSolver:
         """The linear solver for a pattern."""

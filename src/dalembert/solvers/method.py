@@ -176,6 +176,8 @@ class MethodOptions(Options):
     treats_contacts = False
     #: whether its steps contain all closed contacts as inequalities, so that edges of surfaces need not be found
     complementary = False
+    #: whether the same run has the same bits
+    repeats = True
 
     def formulate(self, model: Model) -> Form:
         """What this method integrates; raises ModelError if it cannot treat the model."""

@@ -315,6 +315,7 @@ class Code:
         self._count = 0
         self._inline = inline
         self.linkage, self.attributes = "internal", "alwaysinline nounwind" if inline else "noinline nounwind"
+        self.returns = ("void", "")  # type and value
 
     # -- text ------------------------------------------------------------------------------------------------------
 
@@ -337,8 +338,10 @@ class Code:
 
     def finish(self) -> None:
         given = ", ".join(f"{kind} %{name}" for kind, name in self.parameters)
-        head = f"define {self.linkage} void @{self.name}({given}) {self.attributes} {{\ntop:"
-        self.module.functions.append("\n".join([head, *self._allocations, *self._lines, " ret void", "}"]))
+        kind, value = self.returns
+        head = f"define {self.linkage} {kind} @{self.name}({given}) {self.attributes} {{\ntop:"
+        tail = f" ret {kind} {value}".rstrip()
+        self.module.functions.append("\n".join([head, *self._allocations, *self._lines, tail, "}"]))
 
     def declare(self, text: str) -> None:
         self.module.declarations[f"declare {text}"] = None

@@ -6,8 +6,9 @@ from dalembert.compile.kernel import device, inlined
 from dalembert.compile.memory import ivec, vec
 from dalembert.solvers.half import core, interpolation
 from dalembert.solvers.half.core import FINE, place
+from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.half.quickest import rate_kernel
-from dalembert.solvers.half.runge_kutta import runge_kutta_kernel
+from dalembert.solvers.half.runge_kutta import runge_kutta_step
 from dalembert.solvers.half.tableau import KNOWN, MOST_STAGES, NEXT
 
 STATE = core.half_layout(
@@ -17,16 +18,22 @@ STATE = core.half_layout(
         "before", "diagonal",  # the two parts of `closing`
         "K", "zeros",  # rates of the stages
         "stage", "matrices_1", "matrices_2", *interpolation.ARRAYS,
+        "generated", "block",  # code for steps, and its memory; see `generated_kernel`
     ),
     reals=("power",),
-    wholes=(*interpolation.WHOLES, "stages", "n_estimates", "at_end", "blind", "project_estimate"),
+    wholes=(
+        *interpolation.WHOLES, "stages", "n_estimates", "at_end", "blind", "project_estimate",
+        "n_kept",  # numbers of the block that steps hand on to the next
+        "astray",  # whether they are of another point
+    ),
 )  # fmt: skip
+NOTHING = np.zeros(1)
 #: fields of the record that do not change from run to run
-FIXED = ("power", "stages", "n_estimates", "at_end", "blind", "project_estimate")
+FIXED = ("power", "stages", "n_estimates", "at_end", "blind", "project_estimate", "n_kept")
 
 
-def new_half_explicit_state(compiled, tableau):
-    """The record of a run."""
+def new_half_explicit_state(compiled, tableau, block=NOTHING, n_kept=0):
+    """The record of a run; `block` is memory of generated code."""
     n, n_d, n_matrices, s = compiled.form.n, compiled.rates.n_out, compiled.matrices.n_out, tableau.stages
     closing = _wide(tableau.closing)
     estimates = np.hstack([_wide(tableau.estimates[:, :s]), tableau.estimates[:, s:]])
@@ -38,6 +45,7 @@ def new_half_explicit_state(compiled, tableau):
         power=1.0 / tableau.estimate_power, stages=s, n_estimates=len(tableau.estimates),
         at_end=int(tableau.estimate_at_end), blind=int(not tableau.estimates[:, 0].any()),
         project_estimate=int(tableau.project_estimate), frictional=int(compiled.form.has_friction),
+        generated=0, block=block, n_kept=n_kept,
         **interpolation.own_arrays(compiled),
     )  # fmt: skip
 
@@ -211,5 +219,6 @@ def error_norm(state, la):
     return FINE, near
 
 
-half_explicit = runge_kutta_kernel(STATE, "half_explicit", begin, take_stages, error_norm)
+step = runge_kutta_step(take_stages, error_norm)
+half_explicit = stepping_kernel(STATE, "half_explicit", begin, step)
 quickest = rate_kernel(STATE, "quickest_of_half_explicit")

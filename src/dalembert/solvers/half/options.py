@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,7 +34,7 @@ class Parts:
     kernel: Callable[..., int]  # kernel(record, ports, buffer, scan) -> status
     prepare: Callable[[], Memory]
     pattern: Callable[[], SaddlePattern]
-    kind: str = ""  # tells apart records and patterns of one method
+    kind: Hashable = ""  # tells apart records and patterns of one method
     fixed: tuple[str, ...] = ()  # scalars that stay as `prepare` has set them; `start` clears the others
     stepper: type[HalfStepper] | None = None  # None: the one of all methods
     quickest: Callable[..., float] | None = None  # quickest(record, ports, work) -> the largest rate of the motion
@@ -92,9 +92,13 @@ class HalfExplicitOptions(MethodOptions):
         compiled = compile_descriptor(form)
         with announce(*self.linear_solver.kernels):
             load("dalembert.solvers.half.stepper")
-            from dalembert.solvers.half.stepper import HalfStepper
-
             parts = self.parts(model, compiled)
+        return self.assembled(model, compiled, parts)
+
+    def assembled(self, model: Model, compiled: CompiledDescriptor, parts: Parts) -> HalfStepper:
+        """The stepper that the parts belong to."""
+        from dalembert.solvers.half.stepper import HalfStepper
+
         return (parts.stepper or HalfStepper)(self, compiled, parts)
 
     def own_settings(self) -> dict[str, float]:

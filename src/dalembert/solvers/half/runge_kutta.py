@@ -18,9 +18,13 @@ SHORTEST = 1e-10
 
 
 def runge_kutta_kernel(layout, name, begin, take_stages, error_norm, farthest=FARTHEST):
-    """The kernel of a method that differs from others by its stages and by its error estimate.
+    """The kernel of a method; `begin` is that of `stepping_kernel`, the others are those of `runge_kutta_step`."""
+    return stepping_kernel(layout, name, begin, runge_kutta_step(take_stages, error_norm, farthest))
 
-    ``begin(state, ports, la)`` is that of `stepping_kernel`;
+
+def runge_kutta_step(take_stages, error_norm, farthest=FARTHEST):
+    """The step of a method that differs from others by its stages and by its error estimate.
+
     ``take_stages(state, ports, la)`` leaves the new point in `next`, with its matrices, and returns an outcome;
     ``error_norm(state, la)`` returns an outcome and the error, 1 being the largest allowed. Of the record they need
     `power`, what the error is to be raised to for the step size, `at_end`, whether the estimate needs the new point
@@ -53,7 +57,7 @@ def runge_kutta_kernel(layout, name, begin, take_stages, error_norm, farthest=FA
                 return core.give_up(state, outcome)
         return finish_step(state, ports, la, buffer, scan, h_new, missed, farthest)
 
-    return stepping_kernel(layout, name, begin, step)
+    return step
 
 
 @inlined

@@ -88,6 +88,7 @@ class Arrival:
             iteration.set(iteration.get() + 1.0)
             under_way.set(~(done | lost | (iteration.get() >= float(ITERATIONS))))
             converged.set(done)
+        record.iterations.set(iteration.get())
         record.unless_fine(~converged.get(), Outcome.NOT_PROJECTED)
 
     def _project_velocities(self) -> None:

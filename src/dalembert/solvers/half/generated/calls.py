@@ -122,13 +122,15 @@ class StraightCalls(Calls):
         self.code.call(name, "%shared", *own, *given, *(array for array, _ in out))
 
 
-def write_functions(module: Module, definitions: Definitions) -> None:
-    """The functions that `StraightCalls` calls. Arguments come first, then places for results: those of factorizations
-    are the factors, or what is solved for, and whether a margin is not positive."""
+def write_functions(module: Module, definitions: Definitions, only: Sequence[str] = ()) -> None:
+    """The functions that `StraightCalls` calls, or some of them. Arguments come first, then places for results: those
+    of factorizations are the factors, or what is solved for, and whether a margin is not positive."""
     leaves = [(node, key[1], key[2]) for node, key in enumerate(definitions.graph.keys) if key[0] == "in"]
     early = {node: ("shared", k) for k, node in enumerate(definitions.shared)}
     bound = {node: ("own", k) for k, node in enumerate(definitions.own)}
     for name, function in definitions.functions.items():
+        if only and name not in only:
+            continue
         outs = ["out"] if function.margins is None else ["out", "flaw"]
         own = [] if name == "prepare" else ["own"]
         kinds = [(module.target.real if vector in SCALARS else "ptr", vector) for vector in function.reads]

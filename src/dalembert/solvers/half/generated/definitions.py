@@ -87,10 +87,9 @@ class Definitions:
         saddle = model.saddle
         self._factorization("", saddle, ("here", "there"))
         solution, down, up = saddle.solved_at_once(model.right_of_stage)
-        self.functions["once"] = Definition(
-            ("here", "there", "rates", "v", "scale"), tuple(solution[: model.n_v]),
-            margins=tuple(saddle.margins), down=tuple(down), up=tuple(up),
-        )  # fmt: skip
+        self.functions["once"] = self._ordered(
+            ("here", "there", "rates", "v", "scale"), solution[: model.n_v], saddle.margins, down, up
+        )
         solution = saddle.solved(model.right_of_point)
         self.functions["accelerate"] = Definition((*STATE, "at", "rates", "factor"), tuple(solution), whole)
         self.functions["nearer"] = Definition((*PLACE, "factor"), tuple(model.correction(model.position)))
@@ -119,10 +118,18 @@ class Definitions:
         return [n for n in found if graph.binding[n] == Binding.POSITION and graph.keys[n][0] != "in"]
 
     def _factorization(self, suffix: str, system: Eliminated, reads: tuple[str, ...]) -> None:
-        down = tuple(node for step in system.steps for node in step)
-        self.functions[f"factor{suffix}"] = Definition(
-            reads, tuple(system.kept), margins=tuple(system.margins), down=down
-        )
+        down = [node for step in system.steps for node in step]
+        self.functions[f"factor{suffix}"] = self._ordered(reads, system.kept, system.margins, down)
+
+    def _ordered(
+        self, reads: tuple[str, ...], roots: Sequence[int], margins: Sequence[int], down: Sequence[int],
+        up: Sequence[int] = (),
+    ) -> Definition:  # fmt: skip
+        """A function with what it computes in a given order, but for what nobody needs or what is known before."""
+        graph, wanted = self.graph, (*roots, *margins)
+        needed = {node for node in graph.needed(wanted, frozenset()) if graph.binding[node] > Binding.MEMBER}
+        orders = (tuple(node for node in order if node in needed) for order in (down, up))
+        return Definition(reads, tuple(roots), (), tuple(margins), *orders)
 
     def _judgement(self, suffix: str, pattern: Sequence[Sequence[int]], count: int) -> None:
         """An equation holds if its residual is a rounding error of its terms; as `start_kernel.holds`."""

@@ -93,6 +93,22 @@ class Integrator:
     def attempt(self) -> None:
         """One step of each member that is under way, or the beginning of a stretch."""
         code, record = self.code, self.record
+        fresh, h = record.fresh.get(), record.h.get()
+        self.arrive()
+        with code.when(record.fine() & ~fresh):
+            self._look_back()
+        fine = record.fine()
+        with code.when(fine & ~fresh & record.rejected.get()):
+            record.new_h.set(record.signed(code.smaller(code.abs(record.new_h.get()), code.abs(h))))
+        with code.when(fine):
+            self._commit()
+        with code.when(~fine):
+            self._fail()
+        self._stop_or_go_on()
+
+    def arrive(self) -> None:
+        """From the current point to the next one, if the error allows; otherwise `outcome` says why not."""
+        code, record = self.code, self.record
         fresh = record.fresh.get()
         record.outcome.set(int(Outcome.FINE))
         record.error.set(0.0)
@@ -113,16 +129,6 @@ class Integrator:
         record.t_new.set(code.select(fresh, record.t.get(), t_new))
         with code.when(record.fine()):
             self.arrival.write()
-        with code.when(record.fine() & ~fresh):
-            self._look_back()
-        fine = record.fine()
-        with code.when(fine & ~fresh & record.rejected.get()):
-            record.new_h.set(record.signed(code.smaller(code.abs(record.new_h.get()), code.abs(h))))
-        with code.when(fine):
-            self._commit()
-        with code.when(~fine):
-            self._fail()
-        self._stop_or_go_on()
 
     def _stay(self) -> None:
         """The next point is the current one, at the beginning of a stretch, or where an event ends the run."""

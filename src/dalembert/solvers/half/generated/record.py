@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.compile.generated.code import Code, Real, Truth, Variable
+from dalembert.compile.generated.code import Array, Code, Real, Truth, Variable
 from dalembert.compile.generated.straight import reciprocal
 from dalembert.solvers.half.generated.calls import Calls
 from dalembert.solvers.half.generated.layout import Option
@@ -35,6 +35,9 @@ class Record:
         #: what systems have been solved for: accelerations and multipliers at the next point, once that is complete
         self.b, self.raw = array(n_v + n_m), array(model.n_p)
         self.flaw = variable(0.0)
+        self.iterations = variable(0.0)  # of the projection
+        #: errors of all unknowns, in units of the tolerance, for those who ask
+        self.errors: Array | None = None
         zero = code.whole(0)
         self.status, self.outcome = variable(code.whole(GO_ON)), variable(code.whole(int(Outcome.FINE)))
         self.stretch = variable(zero)

@@ -147,6 +147,8 @@ class Stages:
                 slope = self.slopes[kind].get(j, k)
                 totals = [t + w * slope if w else t for t, w in zip(totals, rows[:, j].tolist(), strict=True)]
             errors = [total * scale for total in totals]
+            if record.errors is not None:
+                record.errors.put(k + begin, errors[0])
             return [e * e for e in errors]
 
         parts = [("v", 0, model.n_p, twice, h * h) if model.plain else ("p", 0, model.n_p, weights, h)]

@@ -11,13 +11,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.compile.generated.code import Code, Module, Real, Whole
+from dalembert.model.inputs import Interpolated, TracedInput
 from dalembert.solvers.half.generated.member import gathered
 
 #: before all times
 BEFORE = -1e300
+#: coefficients of a piece of a spline
+CUBIC = 4
+
+Table = tuple[np.ndarray, np.ndarray]  # beginnings, coefficients
 
 
-def packed(tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+def spline(traced: TracedInput) -> Table | None:
+    """What `Input.table` has made: a cubic spline, constant beyond its ends. None for other inputs."""
+    function = traced.given.function
+    if not isinstance(function, Interpolated) or function.order:
+        return None
+    found = function.spline
+    ends = np.zeros((2, CUBIC))
+    ends[:, 0] = found(found.x[0]), found(found.x[-1])
+    begins = np.concatenate([[BEFORE], found.x])
+    return begins, np.vstack([ends[:1], found.c[::-1].T, ends[1:]])
+
+
+def packed(tables: Sequence[Table]) -> np.ndarray:
     """Beginnings (pieces,) and coefficients (pieces, order), lowest power first, of each input as one array."""
     parts, at = [], 2 * len(tables)
     head = np.zeros(at)
