@@ -121,6 +121,8 @@ PENDULUM = da.problems.pendulum().model
         (dict(), "how many members are there"),
         (dict(n=0), "n=0 must be the number of members"),
         (dict(n=2.5), "n=2.5 must be the number"),
+        (dict(parameters={"g": []}), "parameter .g. is empty"),
+        (dict(p0=np.empty((0, 2))), "p0 is empty"),
         (dict(p0=[1.0, 0.0, 3.0], n=2), r"p0 has shape \(3,\)"),
         (dict(p0=np.ones((3, 2)), n=2), "p0 has values for 3 members, and n= 2"),
         (dict(parameters={"g": [1.0, 2.0]}, v0=np.zeros((3, 2))), "v0 has values for 3 members.*'g' has 2"),

@@ -109,7 +109,7 @@ class Reading:
             return None
         if array.ndim == len(shape) + 1 and array.shape[1:] == shape:
             self._members(name, len(array))
-            return self._of_all(name, array)
+            return self._of_all(name, array) if len(array) else None
         if array.shape != shape:
             each = " × ".join(map(str, ("n", *shape))) if shape else "n"
             one = f"shape {shape}" if shape else "one number"
