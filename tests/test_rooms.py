@@ -148,7 +148,7 @@ def test_type_checkers_see_the_same_public_names():
 
 def test_import_of_the_package_loads_nothing_else():
     loaded = loaded_by("import dalembert")
-    assert {name for name in loaded if name.startswith("dalembert")} == {"dalembert"}
+    assert {name for name in loaded if name.startswith("dalembert")} == {"dalembert", "dalembert.locks"}
     assert not loaded & {"numpy", "scipy", "casadi", "numba", "llvmlite", "matplotlib"}
 
 
@@ -162,3 +162,28 @@ def test_public_names_and_models_load_no_kernels():
     assert "casadi" in loaded
     assert not loaded & {"numba", "llvmlite", "matplotlib", "h5py", "rich"}
     assert not {name for name in loaded if name.startswith("dalembert") and name.endswith(("kernel", "kernels"))}
+
+
+def test_threads_may_be_the_first_to_use_rooms():
+    """All at once, each from another end. One process alone would rarely show what goes wrong."""
+    text = """
+import threading
+import dalembert as da
+model = da.EquationsOfMotion(p=["x"], mass=[1.0], force=lambda s: [-s.x])
+start, done = threading.Barrier(4), []
+def work(k):
+    start.wait()
+    (
+        lambda: da.ensemble(model, (0, 1), p0=[1], n=2, device="cpu"),
+        lambda: da.simulate(model, (0, 1), p0=[1], method="hem5"),
+        lambda: da.Hem5(),
+        lambda: da.sweep(model, {"x": [1.0, 2.0]}, (0, 1)),
+    )[k]()
+    done.append(k)
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert sorted(done) == [0, 1, 2, 3]
+"""
+    for _ in range(6):
+        subprocess.run([sys.executable, "-c", text], check=True, timeout=300)

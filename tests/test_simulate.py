@@ -287,3 +287,26 @@ def test_a_thousand_accepted_steps_cross_many_buffers():
     assert len(sol.t) == sol.stats.accepted + 1
     assert (np.diff(sol.t) > 0).all()
     assert problem.error(sol) < 1e-6
+
+
+@pytest.mark.parametrize("method", ["hem5", "mexx", "radau5", "geoms", "dassl"])
+def test_breakpoints_that_are_too_near_for_a_step(method):
+    """Between them nothing changes: neither are start values lost, nor output times."""
+    high = 3 * 0.1  # 0.30000000000000004
+
+    def force(t):
+        return np.where(t < high, 1.0, 2.0)
+
+    for breakpoints, span in (([high], (0.3, 1.0)), ([0.3, high], (0.0, 1.0)), ([0.3], (0.0, high)), ([], (0.3, high))):
+        model = da.EquationsOfMotion(
+            p=["x"], mass=[1.0], force=lambda s: [s.u], inputs={"u": da.Input(force, breakpoints=breakpoints)}
+        )  # fmt: skip
+        times = np.array([span[0], span[1]])
+        for dense in (True, False):
+            sol = da.simulate(
+                model, span, p0=[5.0], v0=[1.0], t_eval=times, dense_output=dense, method=method, rtol=1e-8, atol=1e-8
+            )  # fmt: skip
+            first, after = max(0.3 - span[0], 0.0), max(span[1] - max(0.3, span[0]), 0.0)
+            exact = 5.0 + (first + after) + 0.5 * first**2 + first * after + after**2
+            np.testing.assert_array_equal(sol.t, times)
+            np.testing.assert_allclose(sol.p[:, 0], [5.0, exact], rtol=0, atol=1e-6)

@@ -12,7 +12,10 @@ True
 from __future__ import annotations
 
 import importlib
+import threading
 from typing import TYPE_CHECKING, Any
+
+from dalembert.locks import renewed
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; tests/test_rooms.py compares
     from dalembert import draw, modelica, problems, studies
@@ -207,15 +210,24 @@ _ROOMS = ("draw", "modelica", "problems", "studies")
 __all__ = [*_HOME, *_ROOMS]
 
 
+#: threads that import rooms at the same time, each from another end, would get half of them from each other
+_IMPORTING = renewed(threading.RLock())
+#: rooms that import the solvers when they are used
+_LATER = ("ensembles", "studies", "sweeps")
+
+
 if not TYPE_CHECKING:  # for whom every name would be one of ours
 
     def __getattr__(name: str) -> Any:
-        if name in _HOME:
-            value = getattr(importlib.import_module(f"dalembert.{_HOME[name]}"), name)
-        elif name in _ROOMS:
-            value = importlib.import_module(f"dalembert.{name}")
-        else:
+        if name not in _HOME and name not in _ROOMS:
             raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
+        room = _HOME.get(name, name)
+        with _IMPORTING:
+            if room.split(".")[0] in _LATER:
+                importlib.import_module("dalembert.solvers")
+            value = importlib.import_module(f"dalembert.{room}")
+        if name in _HOME:
+            value = getattr(value, name)
         globals()[name] = value
         return value
 

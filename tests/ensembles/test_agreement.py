@@ -114,3 +114,15 @@ def test_backwards_in_time_and_limits_of_steps():
     assert np.abs(back.end.p - there.solution(0).p[0]).max() < 2e-2  # β has turned twice
     start = da.ensemble(**{**given, "t_span": (0, 1e-12)}, device="cpu")
     np.testing.assert_allclose(back.end.p, start.end.p, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "far",
+    [dict(first_step=10, rtol=1e-7, atol=1e-7), dict(first_step=1.0, rtol=1e-2, atol=1e-2), dict(rtol=1, atol=1)],
+)
+def test_steps_that_are_much_too_long(far):
+    """Their systems have pivots of any sign: the constraints of two positions far from each other."""
+    given = family("pendulum", 6) | {"p0": np.array([1.0, 0.0])} | far
+    found = da.ensemble(**given, device="cpu")
+    assert found.rejected.any()
+    assert differences(given, found, range(6)) < 1e-9

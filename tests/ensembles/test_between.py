@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from families import alone, family
@@ -212,7 +214,7 @@ def test_outputs_and_events_at_breakpoints_are_those_of_simulate(model, span, te
         roots = sol.events.named(name).t
         assert found.events[name].count[1] == len(roots)
         np.testing.assert_allclose(found.events[name].t[1, : len(roots)], roots, rtol=0, atol=1e-9)
-        assert (found.status.words[1] == "finished") == (sol.status == "finished")
+        assert (found.status[1] == "finished") == (sol.status == "finished")
         if sol.status == "finished":
             assert found.end.t[1] == span[1]
 
@@ -222,3 +224,162 @@ def test_multipliers_of_models_without_constraints():
     found = da.ensemble(spring, (0, 1), p0=[1.0], n=2, t_eval=[0.0, 0.5, 1.0], multipliers=True, device="cpu")
     assert found.lam.shape == found.mu.shape == (2, 3, 0)
     assert found.p.shape == (2, 3, 1)
+
+
+ROOTS = {
+    "of third order": (lambda s: (s.t - 0.512) ** 3, [0.512]),
+    "of ninth order": (lambda s: (s.t - 0.512) ** 9, [0.512]),
+    "nearly touching": (lambda s: s.y_dot**2 - 1e-12, [1 - 1e-7, 1 + 1e-7]),
+    "on a steep function": (lambda s: np.exp(200 * (s.t - 0.512)) - 1, [0.512]),
+    "where it is vertical": (lambda s: np.sign(s.t - 0.512) * np.sqrt(abs(s.t - 0.512)), [0.512]),
+    "that is a jump": (lambda s: np.where(s.y > 3.75, 1.0, -1.0), [0.5, 1.5]),
+}
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("kind", ROOTS)
+def test_roots_of_all_kinds_are_found_where_they_are(kind, terminal):
+    ball = da.EquationsOfMotion(p=["y"], mass=[1.0], force=[-10.0])
+    function, times = ROOTS[kind]
+    given = dict(
+        p0=[0.0], v0=[10.0], rtol=1e-7, atol=1e-7, events=da.Event(function, name="root", terminal=terminal)
+    )
+    times = times[:1] if terminal else times
+    sol = da.simulate(ball, (0, 2), method="hem5", **given)
+    found = da.ensemble(ball, (0, 2), n=1, device="cpu", **given)
+    np.testing.assert_allclose(sol.events.t, times, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.events["root"].t[0, : len(times)], times, rtol=0, atol=1e-10)
+    assert found.end.t[0] == pytest.approx(times[0] if terminal else 2.0, abs=1e-10)
+
+
+def jumping(*breakpoints: float) -> da.EquationsOfMotion:
+    def u(t):
+        value = 1.0
+        for k, b in enumerate(breakpoints, 2):
+            value = np.where(t < b, value, float(k))
+        return value
+
+    inputs = {"u": da.Input(u, breakpoints=breakpoints)}
+    return da.EquationsOfMotion(p=["x"], mass=[1.0], force=lambda s: [s.u - s.x], inputs=inputs)
+
+
+SHORT = {
+    "an end right behind a breakpoint": (jumping(0.3), (0, 3 * 0.1)),
+    "one farther behind": (jumping(0.3), (0, 0.3 + 4e-16)),
+    "an end right before one": (jumping(0.3), (0, np.nextafter(0.3, 0))),
+    "a start right before one": (jumping(5e-324), (0, 1)),
+    "two breakpoints": (jumping(0.3, 3 * 0.1), (0, 1)),
+    "two farther ones": (jumping(0.3, 0.3 + 2e-15), (0, 1)),
+    "two that are steps": (jumping(0.3, 0.3 + 1e-13), (0, 1)),
+    "two backwards": (jumping(0.3, 0.3 + 2e-15), (1, 0)),
+    "everything": (jumping(), (1, 1 + 1e-15)),
+    "everything, late": (jumping(), (1e6, 1e6 + 1e-9)),
+}
+
+
+@pytest.mark.parametrize("case", SHORT)
+def test_stretches_that_are_too_short_for_steps(case):
+    model, span = SHORT[case]
+    low, high = sorted(span)
+    times = np.unique(np.clip([low, 0.2, 0.3, 3 * 0.1, 0.3 + 2e-15, 0.5, high], low, high))
+    times = times if span[0] < span[1] else times[::-1]
+    given = dict(p0=[0.2], v0=[1.0], t_eval=times)
+    sol = da.simulate(model, span, **given, method="hem5")
+    found = da.ensemble(model, span, **given, n=2, device="cpu")
+    assert found.success.all()
+    assert (found.accepted == sol.stats.accepted).all()
+    assert found.end.t[1] == span[1]
+    np.testing.assert_allclose(found.p[1], sol.p, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.end.v[1], sol.v[-1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("projection", ["both", "velocities", "none"])
+def test_a_kink_changes_velocities_whatever_is_projected(projection):
+    given = dict(p0=[0.0, 0.0], v0=[1.0, 0.0], method=da.Hem5(projection=projection))
+    sol = da.simulate(KINK, (0, 1), **given)
+    found = da.ensemble(KINK, (0, 1), **given, n=2, device="cpu")
+    np.testing.assert_allclose(found.end.p[1], sol.p[-1], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.end.v[1], sol.v[-1], rtol=0, atol=1e-12)
+    assert found.accepted[1] == sol.stats.accepted
+
+
+@pytest.mark.parametrize("projection", ["both", "none"])
+@pytest.mark.parametrize("jump", [0.4, 1e-5, 1e-14])
+def test_positions_do_not_jump_at_breakpoints(projection, jump):
+    """Far jumps are refused, as `simulate` does, with its words; it follows those that tables of numbers may have."""
+    model = da.EquationsOfMotion(
+        p=["x", "y"], mass=[1.0, 2.0], parameters={"c": 1.0}, force=lambda s: [-s.c * s.x, -1.0],
+        inputs={"F": da.Input(lambda t: np.where(t < 0.5, 1.0, 1.0 + jump), breakpoints=[0.5])},
+        holonomic=lambda s: [0.3 * s.x + s.y - 0.1 * s.F],
+    )  # fmt: skip
+    given = dict(p0=[0.3, 0.01], method=da.Hem5(projection=projection), rtol=1e-7, atol=1e-7)
+    found = da.ensemble(model, (0, 1), **given, n=2, device="cpu")
+    if jump > 0.1:
+        with pytest.raises(da.SimulationError, match="at infinite speed"):
+            da.simulate(model, (0, 1), **given)
+        assert found.status.tolist() == ["failed"] * 2
+        assert "at infinite speed" in found.errors[1]
+        assert found.end.t[0] == pytest.approx(0.5)
+        return
+    sol = da.simulate(model, (0, 1), **given)
+    np.testing.assert_allclose(found.end.p[0], sol.p[-1], rtol=0, atol=1e-11)
+    assert found.accepted[0] == sol.stats.accepted
+
+
+def driven(u) -> da.EquationsOfMotion:
+    """An oscillator."""
+    return da.EquationsOfMotion(p=["x"], mass=[1.0], inputs={"u": u}, force=lambda s: [-100.0 * s.x + s.u])
+
+
+class Bump:
+    """Infinitely smooth, and zero but for a short while; of functions of the math library, which nobody can trace."""
+
+    def __init__(self, centre: float, width: float):
+        self.centre, self.width = centre, width
+
+    def __call__(self, t):
+        x = (float(t) - self.centre) / self.width
+        return 50 * math.exp(-1 / (1 - x * x)) if abs(x) < 1 else 0.0
+
+
+@pytest.mark.filterwarnings("ignore:input 'u'")
+@pytest.mark.parametrize(("centre", "width"), [(4.2, 0.3), (0.77, 0.1), (9.91, 0.05)])
+def test_short_pulses_are_not_overlooked(centre, width):
+    given = dict(p0=[0.1], rtol=1e-8, atol=1e-8)
+    bump = Bump(centre, width)
+    found = da.ensemble(driven(bump), (0, 10), **given, n=2, device="cpu")
+    times = np.union1d(np.linspace(0, 10, 101), np.linspace(centre - width, min(centre + width, 10.0), 2001))
+    table = da.Input.table(times, [bump(t) for t in times])
+    sol = da.simulate(driven(table), (0, 10), **given, method="hem5")
+    assert abs(sol.p[-1, 0] - 0.1 * np.cos(100)) > 1e-3  # what it would be without
+    np.testing.assert_allclose(found.end.p[1], sol.p[-1], rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:input 'u'")
+def test_waves_become_tables_at_once():
+    """Each piece serves a good part of a period: the function is asked some thousand times, derivatives never."""
+    times = []
+
+    def wave(t):
+        times.append(float(t))
+        return math.sin(50 * float(t))
+
+    model = driven(wave)
+    times.clear()
+    found = da.ensemble(model, (0, 10), p0=[0.1], n=2, device="cpu", rtol=1e-9, atol=1e-9)
+    assert len(times) < 20_000
+    # x'' + 100 x = sin 50 t
+    c = 1 / (100 - 2500)
+    exact = 0.1 * np.cos(100) - 5 * c * np.sin(100) + c * np.sin(500)
+    np.testing.assert_allclose(found.end.p[:, 0], exact, rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:input 'u'")
+def test_an_input_that_fails_somewhere_is_refused():
+    def sensor(t):
+        if 5 < float(t) < 6:
+            raise RuntimeError("no signal")
+        return 1.0
+
+    with pytest.raises(da.ModelError, match=r"'u' cannot be approximated.*no signal.*Input\.table"):
+        da.ensemble(driven(sensor), (0, 10), p0=[0.1], n=2, device="cpu")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import signal
 import threading
 import time
 
@@ -22,7 +25,7 @@ def test_a_member_that_leaves_the_domain_of_a_function():
     found = da.ensemble(model, (0, 1), p0=[0.0], v0=speeds[:, None], device="cpu")
     fast = speeds > 1
     assert (found.success == ~fast).all()
-    assert set(found.status[fast].words) == {"not finite"}
+    assert set(found.status[fast]) == {"not finite"}
     np.testing.assert_allclose(found.end.p[~fast, 0], speeds[~fast], rtol=1e-12)
     assert sorted(found.errors) == np.flatnonzero(fast).tolist()
     assert "cannot be evaluated" in found.errors[1]
@@ -64,7 +67,7 @@ def test_too_many_irregular_members_for_simulate_have_no_result_either(monkeypat
     squares = np.array([1.0, -1.0, 0.81, -1.0, -2.0, -3.0, 0.9])
     given = dict(p0=[1.0, 0.0], parameters={"square": squares}, events=da.Event(lambda s: s.x, name="lowest"))
     found = da.ensemble(model, (0, 1), **given, t_eval=[0.0, 1.0], device="cpu")
-    words = found.status.words.tolist()
+    words = found.status.tolist()
     assert words == ["finished", "failed", "finished", "failed", "irregular start", "irregular start", "finished"]
     assert found.success.tolist() == (squares > 0).tolist()
     assert np.isnan(found.p[~found.success]).all()
@@ -124,7 +127,7 @@ PENDULUM = da.problems.pendulum().model
         (dict(parameters={"g": []}), "parameter .g. is empty"),
         (dict(p0=np.empty((0, 2))), "p0 is empty"),
         (dict(p0=[1.0, 0.0, 3.0], n=2), r"p0 has shape \(3,\)"),
-        (dict(p0=np.ones((3, 2)), n=2), "p0 has values for 3 members, and n= 2"),
+        (dict(p0=np.ones((3, 2)), n=2), "p0 has values for 3 members, and n = 2"),
         (dict(parameters={"g": [1.0, 2.0]}, v0=np.zeros((3, 2))), "v0 has values for 3 members.*'g' has 2"),
         (dict(parameters={"gg": 1.0}, n=2), "there is no 'gg'; did you mean 'g'"),
         (dict(parameters={"g": [1.0, np.nan]}), "parameter 'g' of member 1 is nan"),
@@ -217,7 +220,7 @@ def test_interrupted_ensembles_keep_what_there_is(monkeypatch):
     assert 40 < done.sum() < 400
     assert np.isfinite(partial.end.p[done]).all()
     assert np.isnan(partial.end.p[~done]).all()
-    assert set(partial.status[~done].words) == {"missing"}
+    assert set(partial.status[~done]) == {"missing"}
 
 
 def test_progress_is_told():
@@ -247,3 +250,103 @@ def test_other_values_need_no_other_code(monkeypatch):
     begun = time.perf_counter()
     da.ensemble(**{**given, "parameters": {k: 1.1 * v for k, v in given["parameters"].items()}}, device="cpu")
     assert time.perf_counter() - begun < 30  # it has been done at all
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals cannot be sent to threads")
+def test_ctrl_c_does_not_wait_for_a_block():
+    """Members that take minutes, all in one block."""
+    given = family("andrews", 64)
+    begun = 0.0
+
+    def interrupt():
+        nonlocal begun
+        begun = time.perf_counter()
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    timer = threading.Timer(1.0, interrupt)
+    timer.start()
+    with pytest.raises(da.Interrupted, match="after 0 of 64 members"):
+        da.ensemble(**given, device="cpu", max_step=1e-9, max_steps=10**9)
+    assert time.perf_counter() - begun < 5  # and not an hour
+    assert da.ensemble(**given, device="cpu").success.all()
+
+
+def test_errors_are_a_mapping():
+    found = da.ensemble(PENDULUM, (0, 1), p0=[1.0, 0.0], n=3, device="cpu", max_steps=2)
+    assert 2 in found.errors
+    assert list(found.errors) == [0, 1, 2]
+    for key in (3, -1, "a", None, 1.5):
+        assert key not in found.errors
+        assert found.errors.get(key) is None
+    for ask in (found.ended_by, found.solution):
+        with pytest.raises(da.OptionError, match="member=7 must be a number below 3"):
+            ask(7)
+    assert found.ended_by(-1) is None
+
+
+def test_words_for_members():
+    found = da.ensemble(PENDULUM, (0, 1), p0=[1.0, 0.0], parameters={"g": [1.0, 1e9]}, device="cpu", max_steps=200)
+    assert found.status[0] == "finished"
+    assert [word for word in found.status if word != "finished"] == ["too many steps"]
+    assert (found.status == ["finished", "too many steps"]).all()
+    assert np.isin(found.status, ["finished"]).tolist() == found.success.tolist() == [True, False]
+
+
+def test_which_event_has_ended_a_member():
+    """With more roots than there is room for, and with another event at the same time."""
+    spring = da.EquationsOfMotion(p=["x"], mass=[1.0], parameters={"k": 1.0}, force=lambda s: [-s.k * s.x])
+    given = dict(p0=[0.1], parameters={"k": [1.0, 2.0, 4.0]}, device="cpu")
+    rare = da.Event(lambda s: s.x_dot, name="rare", direction=1)
+    often = da.Event(lambda s: s.x, name="often", terminal=20)
+    found = da.ensemble(spring, (0, 200), **given, events=[rare, often])
+    assert [found.ended_by(i) for i in range(3)] == ["often"] * 3
+    recorded, ends = da.Event(lambda s: s.x, name="recorded"), da.Event(lambda s: s.x, name="ends", terminal=True)
+    never = da.Event(lambda s: s.x - 1.0, name="never", terminal=True)
+    found = da.ensemble(spring, (0, 3), **given, events=[recorded, never, ends])
+    assert [found.ended_by(i) for i in range(3)] == ["ends"] * 3
+    assert found.events["recorded"].count.tolist() == [1] * 3
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda found: pickle.loads(pickle.dumps(found))])
+def test_results_travel(again):
+    event = da.Event(lambda s: s.x, name="lowest")
+    given = family("pendulum", 5) | {"max_steps": 1000, "events": event, "t_eval": [0.5, 1.0]}
+    found = da.ensemble(**given, device="cpu")
+    other = again(found)
+    np.testing.assert_array_equal(other.p, found.p)
+    np.testing.assert_array_equal(other.status, found.status)
+    np.testing.assert_array_equal(other.events["lowest"].t, found.events["lowest"].t)
+    assert dict(other.errors) == dict(found.errors)
+    np.testing.assert_array_equal(other.solution(3).x, found.solution(3).x)
+
+
+def test_memory_for_blocks_is_counted(monkeypatch):
+    """A member has the company of others in vectors, and each thread has a block."""
+    given = dict(p0=[1.0, 0.0], device="cpu", t_eval=np.linspace(0, 1, 1001))
+    alone = da.ensemble(PENDULUM, (0, 1), n=1, **given)
+    each = 8 * 1001 * 4  # at least
+    monkeypatch.setattr(cores, "memory", lambda: 5.0 * each)
+    with pytest.raises(da.OptionError, match=r"at a time, which takes .* ask for fewer output times"):
+        da.ensemble(PENDULUM, (0, 1), n=1, **given)
+    for members in (20, 40, 400):  # fewer threads, and smaller blocks
+        monkeypatch.setattr(cores, "memory", lambda members=members: 1.2 * each * members)
+        found = da.ensemble(PENDULUM, (0, 1), n=members // 2, workers=3, **given)
+        np.testing.assert_array_equal(found.p[-1], alone.p[0])
+
+
+def test_values_of_numbers_as_inputs_need_no_other_code(monkeypatch):
+    from dalembert.compile import jit
+
+    model = da.EquationsOfMotion(
+        p=["x"], mass=[1.0], inputs={"u": 0.0, "push": lambda t: np.sin(t)}, force=lambda s: [-s.x + s.u + s.push]
+    )
+    builds, build = [], jit.build
+    monkeypatch.setattr(jit, "build", lambda *given, **how: builds.append(1) or build(*given, **how))
+    for value in (1.0, 2.5, -3.0):
+        found = da.ensemble(model, (0, 1), p0=[1.0], inputs={"u": value}, n=2, device="cpu")
+        for method in ("hem5", da.Hem5(steps="generated")):
+            sol = da.simulate(model, (0, 1), p0=[1.0], inputs={"u": value}, method=method)
+            np.testing.assert_allclose(found.p[1], sol.p[-1], rtol=0, atol=1e-12)
+        if value == 1.0:
+            builds.clear()
+    assert not builds

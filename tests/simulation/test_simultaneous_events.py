@@ -148,3 +148,21 @@ def test_actions_at_the_very_end(method, off):
     assert sol.t.tolist() == [0.5, end]
     assert sol.v[-1, 0] == pytest.approx(7.0 if len(sol.events) else -G, abs=1e-6)
     assert len(sol.events) == (off <= 0)
+
+
+@pytest.mark.parametrize("direction", [0, 1, -1])
+@pytest.mark.parametrize("method", ["hem5", "rkf45", "radau5", "mexx"])
+def test_later_roots_of_a_step_that_ends_early_are_none(method, direction):
+    """A step with many roots of one event, and in their midst the end: what comes behind it has not happened."""
+    model = da.EquationsOfMotion(p=["x"], mass=[1.0], force=lambda s: [0.0 * s.x])
+    events = [
+        da.Event(lambda s: np.sin(40 * s.t), name="many", direction=direction),
+        da.Event(lambda s: s.t - 1.782, name="end", terminal=True),
+    ]
+    sol = da.simulate(
+        model, (0, 3), p0=[0.0], v0=[1.0], events=events, first_step=0.4, max_step=0.4, method=method
+    )  # fmt: skip
+    every = np.arange(1, 23) * np.pi / 40
+    times = {0: every, 1: every[1::2], -1: every[::2]}[direction]
+    np.testing.assert_allclose(sol.events.named("many").t, times, rtol=0, atol=1e-9)
+    assert sol.t[-1] == pytest.approx(1.782, abs=1e-12)

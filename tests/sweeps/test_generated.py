@@ -74,3 +74,29 @@ def test_a_store_goes_on(tmp_path):
     np.testing.assert_array_equal(first["x"], again["x"])
     loaded = da.Sweep.load(path)
     np.testing.assert_array_equal(loaded["y_dot"], first["y_dot"])
+
+
+def test_events_that_ended_members_are_named():
+    spring = da.EquationsOfMotion(p=["x"], mass=[1.0], parameters={"k": 1.0}, force=lambda s: [-s.k * s.x])
+    events = [da.Event(lambda s: s.x_dot, name="rare", direction=1), da.Event(lambda s: s.x, name="often", terminal=20)]
+    for engine in ("auto", "threads"):
+        found = da.sweep(
+            spring, {"k": np.linspace(1, 4, N)}, (0, 200), p0=[0.1], method="hem5", events=events, engine=engine
+        )  # fmt: skip
+        assert set(found.status) == {"terminated by event 'often'"}
+
+
+@pytest.mark.filterwarnings("ignore:input 'u'")
+def test_an_input_that_fails_is_a_failure_of_members():
+    def sensor(t):
+        if float(t) > 0.5:
+            raise RuntimeError("no signal")
+        return 1.0
+
+    model = da.EquationsOfMotion(
+        p=["x"], mass=[1.0], parameters={"k": 1.0}, inputs={"u": sensor}, force=lambda s: [-s.k * s.x + s.u]
+    )  # fmt: skip
+    found = da.sweep(model, {"k": np.linspace(1, 4, N)}, (0, 1), p0=[0.1], method="hem5")
+    assert found.engine != "generated"
+    assert found.status == ["failed"] * N
+    assert "no signal" in found.errors[N - 1]

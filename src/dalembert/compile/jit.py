@@ -8,11 +8,12 @@ table of LLVM stays as it is.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -64,8 +65,7 @@ def build(
     0 compiles 3 to 6 times faster than 1, code that takes 1.2 to 1.8 times as long; 2 is like 1. Code with variables
     and loops needs passes, of this level.
     """
-    with LOCK:
-        module = llvm.parse_assembly(text)
+    with LOCK, parsed(text) as module:
         target = _target(level)
         module.triple = target.triple
         module.data_layout = str(target.target_data)
@@ -73,6 +73,17 @@ def build(
             optimize(module, target, passes)
         image = target.emit_object(module)
         return Code(image, _symbols_in(image) if symbols is None else symbols, exports), image
+
+
+@contextlib.contextmanager
+def parsed(text: str) -> Iterator[llvm.ModuleRef]:
+    """IR as a module, which goes with its types and constants: LLVM's usual context would keep them for ever."""
+    context = llvm.create_context()
+    try:
+        with llvm.parse_assembly(text, context) as module:
+            yield module
+    finally:
+        context.close()
 
 
 def optimize(module: llvm.ModuleRef, target: llvm.TargetMachine, level: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -12,7 +14,7 @@ from dalembert.compile.events import traced_events
 from dalembert.ensembles.cores import HostWork
 from dalembert.ensembles.gpu import GpuWork
 from dalembert.ensembles.inputs import Table, tabulated
-from dalembert.ensembles.job import Common, Job, Results, new_results
+from dalembert.ensembles.job import DOUBTFUL, Common, Job, Results, new_results
 from dalembert.ensembles.members import KINDS, Members, read_members
 from dalembert.ensembles.pieces import Copiers
 from dalembert.ensembles.result import FAILED, IRREGULAR, MISSING, Ensemble
@@ -51,6 +53,7 @@ from dalembert.solvers.half.generated.possible import why_not
 from dalembert.solvers.half.generated.program import NotWritten, Program, Recipe, program_of
 from dalembert.solvers.half.generated.scheme import EventScheme, Scheme
 from dalembert.solvers.half.generated.tables import packed
+from dalembert.solvers.limits import NO_WAY
 from dalembert.solvers.status import Status
 
 DEVICES = ("auto", "cpu", "gpu")
@@ -107,7 +110,7 @@ def carry_out(
         positions_only=options.error == "positions",
         uniform=uniform,
         outputs=times is not None,
-        multipliers=times is not None and switch("multipliers", multipliers),
+        multipliers=switch("multipliers", multipliers) and times is not None,
         events=tuple(EventScheme(int(event.direction), int(event.terminal)) for event in users),
         samples=max((event.check_points for event in users), default=6),
         room=room if users else 0,
@@ -134,14 +137,14 @@ def carry_out(
     work = _device(job, device, workers, copiers)
     results = new_results(members.n, program, job.times, job.room)
 
-    def alone(member: int, **more: Any) -> Solution:
-        given = members.arguments(member)
-        return simulate(
-            members.model, (t0, t1), **given, method=options, rtol=rtol, atol=atol, first_step=first_step,
-            max_step=max_step, max_steps=max_steps, events=users or None, **more,
-        )  # fmt: skip
-
-    found = Ensemble(members, results, times, {str(event.name): 0 for event in users}, job.room, work.name, alone)
+    alone = Alone(
+        members, (t0, t1),
+        dict(
+            method=options, rtol=rtol, atol=atol, first_step=first_step, max_step=max_step, max_steps=max_steps,
+            events=users or None,
+        ),
+    )  # fmt: skip
+    found = Ensemble(members, results, times, tuple(str(event.name) for event in users), job.room, work.name, alone)
     with over_count(progress, members.n) as tell:
         try:
             work.run(results, tell)
@@ -159,6 +162,19 @@ def carry_out(
         found.kernel_seconds = work.seconds
     _warn(results, members)
     return found
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One member by `simulate`, asked as the ensemble was."""
+
+    members: Members
+    t_span: tuple[float, float]
+    asked: Mapping[str, Any]
+
+    def __call__(self, member: int, **more: Any) -> Solution:
+        members = self.members
+        return simulate(members.model, self.t_span, **members.arguments(member), **self.asked, **more)
 
 
 # -- what can be generated ---------------------------------------------------------------------------------------------
@@ -216,7 +232,7 @@ def _recipe(
     inputs = members.model.inputs.values()
     return Recipe(
         scheme, members.varied, tuple(coefficients.shape[1] for _, coefficients in tables.values()),
-        inputs=tuple(traced.sx for traced in inputs), inputs_text=tuple(traced.text for traced in inputs),
+        inputs=tuple(traced.formula for traced in inputs), inputs_text=tuple(traced.text for traced in inputs),
         events=values, events_text=text,
     )  # fmt: skip
 
@@ -227,17 +243,23 @@ def _recipe(
 def _stretches(model: Model, t0: float, t1: float) -> list[tuple[float, float, float]]:
     """Between breakpoints: where each begins and ends, and what its end is shown as.
 
-    Inputs jump at breakpoints: every evaluation is strictly on one side.
+    Inputs jump at breakpoints: every evaluation is strictly on one side. Stretches that are too short for steps end
+    where they begin.
     """
     low, high = sorted((t0, t1))
     inside = sorted((b for b in model.breakpoints if low <= b <= high and b != t0), reverse=t1 < t0)
     found, begin = [], float(np.nextafter(t0, t1)) if t0 in model.breakpoints else t0
     for stop in inside:
-        found.append((begin, float(np.nextafter(stop, t0)), stop))
+        found.append((begin, _end(begin, float(np.nextafter(stop, t0))), stop))
         begin = float(np.nextafter(stop, t1))
     if not inside or inside[-1] != t1:
-        found.append((begin, t1, t1))
+        found.append((begin, _end(begin, t1), t1))
     return found
+
+
+def _end(begin: float, end: float) -> float:
+    """Where a stretch ends, or where it begins if that is hardly away."""
+    return end if abs(end - begin) > NO_WAY * math.ulp(max(abs(begin), abs(end))) else begin
 
 
 def _options(
@@ -300,16 +322,16 @@ def _look_again(
     pivots, more patience, and words."""
     if not results.doubtful:
         return
-    singular = results.counts[Counter.STATUS] == int(Status.SINGULAR)
+    doubtful = np.isin(results.counts[Counter.STATUS], DOUBTFUL)
     if results.irregular.any():  # what came of start values that are none is nothing
         results.forget(results.irregular)
         results.counts[Counter.STATUS, results.irregular] = IRREGULAR
-    for member in np.flatnonzero(results.irregular | singular)[:MOST_ALONE].tolist():
+    for member in np.flatnonzero(results.irregular | doubtful)[:MOST_ALONE].tolist():
         try:
             solution = alone(member, **({} if times is None else {"t_eval": times}))
         except KeyboardInterrupt:
             raise
-        except DalembertError as error:
+        except (DalembertError, Warning) as error:  # warnings, where users have made errors of them
             partial = error.solution if isinstance(error, SimulationError) else None
             found.told[member] = f"{type(error).__name__}: {error}"
             results.forget(member)
@@ -332,6 +354,8 @@ def _put(
     results.t[member] = solution.trajectory.interval[1]
     ended = solution.status != "finished"
     results.counts[Counter.STATUS, member] = int(Status.EVENT if ended else Status.DONE)
+    names = [f"terminated by event '{event.name}'" for event in users]
+    results.counts[Counter.ENDED_BY, member] = names.index(solution.status) if ended else 0
     results.counts[Counter.ACCEPTED, member] = solution.stats.accepted
     results.counts[Counter.INACCURATE, member] = solution.stats.error_rejections
     results.counts[Counter.FAILED, member] = solution.stats.convergence_rejections

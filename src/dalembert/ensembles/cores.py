@@ -10,10 +10,12 @@ import numpy as np
 
 from dalembert.ensembles.job import Job, Results
 from dalembert.ensembles.pieces import Copiers, processors
-from dalembert.solvers.half.generated.layout import Counter
+from dalembert.errors import OptionError
+from dalembert.solution.memory import in_words, memory
+from dalembert.solvers.half.generated.layout import Counter, Option
 from dalembert.solvers.half.generated.start import FOUND
 
-#: members of a block: some tenths of a second, so that Ctrl-C is heard
+#: members of a block: some tenths of a second, as a rule, after which there is progress to be told
 HOST_BLOCK = 512
 
 
@@ -23,15 +25,27 @@ class HostWork:
     def __init__(self, job: Job, copiers: Copiers, workers: int | None = None):
         self.job, self.copiers, self.host = job, copiers, job.program.host
         self.name = "cpu"
-        self.workers = workers or processors()
+        self.workers = min(workers or processors(), -(-job.members.n // self.host.width))
+        self._size = self._members_of_a_block()
         self._own = threading.local()
         self._common = job.common().arrays()
         self._stopped = False
 
+    def _members_of_a_block(self) -> int:
+        """As many as there is memory for, which each thread needs; with little of it there are fewer threads."""
+        n, width, each = self.job.members.n, self.host.width, self.job.bytes_each()
+        room = int(min(memory() / each, 1e18)) - n  # members, besides those that are results
+        if room < width:
+            raise OptionError(
+                f"members are integrated {width} at a time, which takes {in_words((n + width) * each)} with the output "
+                f"times that are asked for, and there are {in_words(memory())} of memory: ask for fewer output times"
+            )
+        self.workers = min(self.workers, room // width)
+        wanted = -(-min(HOST_BLOCK, -(-n // (2 * self.workers))) // width)
+        return width * min(wanted, room // self.workers // width)
+
     def blocks(self, n: int) -> Iterator[tuple[int, int]]:
-        size = max(self.host.width, min(HOST_BLOCK, -(-n // (2 * self.workers))))
-        size = -(-size // self.host.width) * self.host.width
-        return ((first, min(first + size, n)) for first in range(0, n, size))
+        return ((first, min(first + self._size, n)) for first in range(0, n, self._size))
 
     def run(self, results: Results, tell: Callable[[int], None]) -> None:
         """All members; `tell` is told how many are done."""
@@ -50,7 +64,7 @@ class HostWork:
                         future.result()
                         tell(done)
             except BaseException:
-                self._stopped = True
+                self._stopped, self._common["options"][Option.STOP] = True, 1.0
                 raise
 
     def _block(self, results: Results, first: int, last: int) -> None:
@@ -69,6 +83,8 @@ class HostWork:
             results.irregular[first:last] = arrays["counts"][Counter.STATUS, : last - first] != FOUND
         arrays["x0"][...] = arrays["x"]
         host.run("integrate", 0, stride, stride, arrays)
+        if self._stopped:
+            return
         job.outgoing(results, arrays, first, last - first).carry_out(0, last - first)
         job.complete(results, first, last)
 

@@ -1,58 +1,62 @@
 """Inputs that run as Python code, as piecewise polynomials, which generated code can evaluate.
 
 Splines are what they are. Other functions are approximated between their breakpoints by polynomials on pieces that are
-halved until value and derivatives agree with the function at points in between; where that does not succeed, because
-the function jumps or is noise, it is refused by name.
+halved until these agree with the function at points in between, and with its derivatives where they are given, too;
+where that does not succeed, because the function jumps or is noise, it is refused by name.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.errors import FunctionFailed, ModelError, StepRefused
 from dalembert.model import Model
 from dalembert.model.inputs import TracedInput
-from dalembert.solvers.half.generated.tables import Table, spline
+from dalembert.solvers.half.generated.tables import Table, given
+from dalembert.solvers.limits import NO_WAY
 
-#: coefficients of a piece of an approximation
-APPROXIMATION = 6
+#: coefficients of a piece of an approximation, and at how many points it is compared with the function
+APPROXIMATION, BETWEEN = 12, 13
 #: what an approximation may miss, as a part of the largest value: of the function, and of its two derivatives; besides
 #: so many roundings of the function, which derivatives enlarge
 MISSED, ROUNDINGS = (1e-13, 1e-9, 1e-5), 4e3 * 2.0**-52
-#: points that tell how large an input is
-SAMPLES = 33
+#: pieces to begin with: what happens within less than a small part of one of them may be overlooked
+PIECES = 128
 #: of an input; halves of the interval, at most
-MOST_PIECES, MOST_HALVES = 100_000, 40
+MOST_PIECES, MOST_HALVES = 20_000, 40
 
 
 def tabulated(model: Model, t0: float, t1: float) -> dict[int, Table]:
-    """Tables of the inputs that could not be traced, by number."""
+    """Tables of the inputs that have no formula, by number."""
     return {
-        number: spline(traced) or _approximation(traced, min(t0, t1), max(t0, t1))
+        number: given(traced) or _approximation(traced, min(t0, t1), max(t0, t1))
         for number, traced in enumerate(model.inputs.values())
-        if traced.sx is None
+        if traced.formula is None
     }
 
 
 def _approximation(traced: TracedInput, low: float, high: float) -> Table:
-    """By polynomials of (t − beginning)/width at Chebyshev's points."""
-    inner = [b for b in traced.breakpoints if low < b < high]
-    todo = [(a, b, 0) for a, b in zip([low, *inner], [*inner, high], strict=True)][::-1]
-    tau = 0.5 - 0.5 * np.cos(np.pi * (np.arange(APPROXIMATION) + 0.5) / APPROXIMATION)
-    powers = np.linalg.inv(np.vander(tau, increasing=True))
-    between = (np.arange(7) + 0.5) / 7
+    """By polynomials of (t − beginning)/width through Chebyshev's points."""
+    inner = sorted({b for b in traced.breakpoints if low < b < high})
+    todo = [piece for a, b in itertools.pairwise([low, *inner, high]) for piece in _divided(a, b, high - low)][::-1]
+    tau, chebyshev, powers = _chebyshev(APPROXIMATION)
+    between = (np.arange(BETWEEN) + 0.5) / BETWEEN
+    orders = range(1 if traced.given.derivatives is None else 3)
     begins: list[float] = []
     pieces: list[np.ndarray] = []
-    scale = np.abs([traced.python(t) for t in np.linspace(low, high, SAMPLES)]).max(axis=0)
+    middles = np.array([0.5 * (a + b) for a, b, _ in todo])
+    scale = np.abs(_levels(traced, middles, orders)).max(axis=1, initial=0.0)
     while todo:
         a, b, depth = todo.pop()
         width = b - a
-        samples = np.array([traced.python(a + width * s)[0] for s in tau])
-        found = np.array([traced.python(a + width * s) for s in between]).T
-        c = powers @ samples
-        local = np.array([_derivative(c, order, between) / width**order for order in range(3)])
+        c = powers @ (chebyshev @ _levels(traced, a + width * tau, range(1))[0])
+        found = _levels(traced, a + width * between, orders)
+        local = np.array([_derivative(c, order, between) / width**order for order in orders])
         scale = np.maximum(scale, np.abs(found).max(axis=1))
-        allowed = np.array(MISSED) * scale + ROUNDINGS * scale[0] / width ** np.arange(3)
+        allowed = np.array([MISSED[order] * scale[order] + ROUNDINGS * scale[0] / width**order for order in orders])
         if (np.abs(local - found).max(axis=1) <= allowed).all():
             begins.append(a)
             pieces.append(c / width ** np.arange(APPROXIMATION))
@@ -64,6 +68,45 @@ def _approximation(traced: TracedInput, low: float, high: float) -> Table:
             )
         todo += [(a + 0.5 * width, b, depth + 1), (a, a + 0.5 * width, depth + 1)]
     return np.array(begins), np.array(pieces)
+
+
+def _divided(a: float, b: float, whole: float) -> list[tuple[float, float, int]]:
+    """Pieces from a to b of which some make up the whole; none if times there cannot be told apart."""
+    if b - a <= NO_WAY * math.ulp(max(abs(a), abs(b))):
+        return []
+    ends = np.linspace(a, b, math.ceil(PIECES * (b - a) / whole) + 1).tolist()
+    return [(a, b, 0) for a, b in itertools.pairwise(ends)]
+
+
+def _levels(traced: TracedInput, times: np.ndarray, orders: range) -> np.ndarray:
+    """The function and its derivatives of some orders, which are given, at some times."""
+    try:
+        found = np.array([[traced.level(t, order) for t in times.tolist()] for order in orders])
+        wrong = np.argwhere(~np.isfinite(found))
+        if len(wrong):
+            order, place = wrong[0].tolist()
+            raise StepRefused(f"it is {found[order, place]} at t = {times[place]:.9g}")
+        return found
+    except (FunctionFailed, StepRefused) as error:
+        raise ModelError(
+            f"input '{traced.name}' cannot be approximated by polynomials: {error}. Make it a table, "
+            "Input.table(t, values)"
+        ) from error
+
+
+def _chebyshev(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points in (0, 1), what makes coefficients of Chebyshev's polynomials of values there, and what makes coefficients
+    of powers of these. Both at once would lose digits: the second ones are large numbers of either sign, but whole."""
+    k = np.arange(count)
+    angle = np.pi * (k + 0.5) / count
+    chebyshev = 2.0 / count * np.cos(np.outer(k, angle))
+    chebyshev[0] *= 0.5
+    whole = np.zeros((count, count))  # T_k(1 − 2 τ)
+    whole[0, 0], whole[1, :2] = 1.0, (1.0, -2.0)
+    for n in range(2, count):
+        whole[n] = 2.0 * whole[n - 1] - whole[n - 2]
+        whole[n, 1:] -= 4.0 * whole[n - 1, :-1]
+    return 0.5 - 0.5 * np.cos(angle), chebyshev, whole.T
 
 
 def _derivative(c: np.ndarray, order: int, at: np.ndarray) -> np.ndarray:

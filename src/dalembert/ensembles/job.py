@@ -19,6 +19,9 @@ from dalembert.solvers.half.generated.program import Program
 from dalembert.solvers.limits import NOTEWORTHY
 from dalembert.solvers.status import Status
 
+#: what `simulate` may get over, with other pivots and more patience, or has better words for
+DOUBTFUL = (int(Status.SINGULAR), int(Status.CONVERGENCE_FAILURES))
+
 
 @dataclass(frozen=True)
 class Common:
@@ -127,7 +130,7 @@ class Job:
         if changed:
             worst = first + int(np.argmax(results.correction[where]))
             results.changes.append((changed, float(results.correction[worst]), worst))
-        if results.irregular[where].any() or (results.counts[Counter.STATUS, where] == int(Status.SINGULAR)).any():
+        if results.irregular[where].any() or np.isin(results.counts[Counter.STATUS, where], DOUBTFUL).any():
             results.doubtful = True
         results.done[where] = True
 

@@ -98,7 +98,7 @@ class Reading:
                 number = 0
             if not 1 <= number <= MOST:
                 raise OptionError(f"n={shown(n)} must be the number of members, from 1 to {MOST}")
-            self.n, self._source = number, "n="
+            self.n, self._source = number, "n ="
 
     def rows(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
         """An array of `shape` for all members, or (n, *shape) for each, maybe the caller's; None if it is neither."""

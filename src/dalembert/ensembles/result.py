@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.checks import shown
+from dalembert.checks import NoNumber, shown, whole
 from dalembert.errors import DalembertError, OptionError
 from dalembert.kept import computed
 from dalembert.model.namespace import explain_unknown
+from dalembert.solvers.half.generated.layout import Counter
 from dalembert.solvers.status import Status
 
 if TYPE_CHECKING:
@@ -58,34 +59,8 @@ REASONS = {
 }
 
 
-class Statuses(np.ndarray):
-    """What became of each member: numbers of `Status`, 0 if all is well, that compare with their words.
-
-    Examples
-    --------
-    >>> status = np.array([0, 4, 0], np.int16).view(Statuses)
-    >>> (status == "finished").tolist(), status.words.tolist()
-    ([True, False, True], ['finished', 'too many steps', 'finished'])
-    """
-
-    @property
-    def words(self) -> np.ndarray:
-        """As text."""
-        numbers, places = np.unique(np.asarray(self), return_inverse=True)
-        return np.array([WORDS[int(number)] for number in numbers])[places.reshape(self.shape)]
-
-    def _numbers(self, other: Any) -> Any:
-        return [int(number) for number, word in WORDS.items() if word == other]
-
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
-        if isinstance(other, str):
-            return np.isin(np.asarray(self), self._numbers(other))
-        return np.asarray(self) == other
-
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
-        return ~(self == other)
-
-    __hash__ = None  # type: ignore[assignment]
+#: the same as an array
+TEXTS = np.array([WORDS.get(number, "") for number in range(max(WORDS) + 1)])
 
 
 @dataclass(frozen=True)
@@ -148,7 +123,7 @@ class Ensemble:
         members: Members,
         results: Results,
         times: np.ndarray | None,
-        events: Mapping[str, int],
+        events: Sequence[str],
         room: int,
         device: str,
         alone: Callable[[int], Solution],
@@ -255,14 +230,17 @@ class Ensemble:
 
     # -- what became of them ---------------------------------------------------------------------------------------
 
-    @property
-    def status(self) -> Statuses:
-        return self._results.counts[0].astype(np.int16).view(Statuses)
+    @computed
+    def status(self) -> np.ndarray:
+        """What became of each member, in words."""
+        words = TEXTS[self._results.counts[Counter.STATUS]]
+        words.flags.writeable = False
+        return words
 
     @computed
     def success(self) -> np.ndarray:
         """Mask of the members that have come to their end, be it that of the interval or an event."""
-        mask = np.isin(self._results.counts[0], (int(Status.DONE), int(Status.EVENT)))
+        mask = np.isin(self._results.counts[Counter.STATUS], (int(Status.DONE), int(Status.EVENT)))
         mask.flags.writeable = False
         return mask
 
@@ -273,26 +251,30 @@ class Ensemble:
 
     def ended_by(self, member: int) -> str | None:
         """The event that has ended a member, or None."""
-        if self._results.counts[0, member] != int(Status.EVENT):
-            return None
-        last = {
-            name: roots.t[member, min(int(roots.count[member]), roots.t.shape[1]) - 1]
-            for name, roots in self.events.items()
-            if roots.count[member]
-        }
-        return min(last, key=lambda name: abs(last[name] - self.end.t[member]), default=None)
+        counts = self._results.counts[:, self._number(member)]
+        return list(self.events)[counts[Counter.ENDED_BY]] if counts[Counter.STATUS] == int(Status.EVENT) else None
+
+    def _number(self, member: Any) -> int:
+        """Of a member; negative ones count from the end."""
+        try:
+            number = whole(member)
+        except NoNumber:
+            number = len(self)
+        if not -len(self) <= number < len(self):
+            raise OptionError(f"member={shown(member)} must be a number below {len(self)}")
+        return number % len(self)
 
     @property
     def accepted(self) -> np.ndarray:
-        return self._results.counts[1]
+        return self._results.counts[Counter.ACCEPTED]
 
     @property
     def rejected(self) -> np.ndarray:
-        return self._results.counts[2]
+        return self._results.counts[Counter.INACCURATE]
 
     @property
     def failed(self) -> np.ndarray:
-        return self._results.counts[3]
+        return self._results.counts[Counter.FAILED]
 
     @property
     def correction(self) -> np.ndarray:
@@ -300,9 +282,7 @@ class Ensemble:
 
     def solution(self, member: int) -> Solution:
         """One member simulated once more, by `simulate` with the same method: everything about it, at every time."""
-        if not isinstance(member, int | np.integer) or not -len(self) <= member < len(self):
-            raise OptionError(f"member={shown(member)} must be a number below {len(self)}")
-        return self._alone(int(member) % len(self))
+        return self._alone(self._number(member))
 
     def to_pandas(self) -> pd.DataFrame:
         """A table with a row for each member: what was varied, values at the end, times of first roots, status."""
@@ -315,7 +295,7 @@ class Ensemble:
             for name, column in zip(self._model.names(kind), getattr(self.end, kind).T, strict=True):
                 columns[name] = column
         columns |= {f"time of {name}": roots.first for name, roots in self.events.items()}
-        return pd.DataFrame({**columns, "t_end": self.end.t, "accepted": self.accepted, "status": self.status.words})
+        return pd.DataFrame({**columns, "t_end": self.end.t, "accepted": self.accepted, "status": self.status})
 
 
 class Errors(Mapping[int, str]):
@@ -326,11 +306,11 @@ class Errors(Mapping[int, str]):
 
     def __getitem__(self, member: int) -> str:
         ensemble = self._ensemble
-        if ensemble.success[member]:
+        if not isinstance(member, int | np.integer) or not 0 <= member < len(ensemble) or ensemble.success[member]:
             raise KeyError(member)
         if member in ensemble.told:
             return ensemble.told[member]
-        number, t = int(ensemble._results.counts[0, member]), ensemble.end.t[member]
+        number, t = int(ensemble._results.counts[Counter.STATUS, member]), ensemble.end.t[member]
         return f"{WORDS[number]} at t = {t:.9g}: {REASONS[number]}"
 
     def __iter__(self) -> Iterator[int]:

@@ -122,6 +122,7 @@ class TracedInput(Shared):
             raise ModelError(f"input '{name}': derivatives={shown(derivatives)} must be two functions of time")
         self.reason: str | None = None
         self.sx: Any = None  # t -> (u, u', u'')
+        self.constant: float | None = None  # the value, if it is a number at all times
         function = self.given.function
         if not callable(function):
             try:
@@ -133,7 +134,7 @@ class TracedInput(Shared):
             if not np.isfinite(value):
                 raise ModelError(f"input '{name}' is {value}; it must be finite")
             time = ca.SX.sym("t")
-            self.sx = ca.Function("u", [time], [ca.vertcat(ca.SX(value), 0, 0)])
+            self.sx, self.constant = ca.Function("u", [time], [ca.vertcat(ca.SX(value), 0, 0)]), value
             return
         try:
             if self.given.derivatives is not None:
@@ -156,9 +157,14 @@ class TracedInput(Shared):
                 warn_untraceable(describe(f"input '{name}'", function), self.reason)
 
     @computed
+    def formula(self) -> ca.Function | None:
+        """What is traced of it, as a function of time; None if it is a number, or runs as Python code."""
+        return self.sx if self.constant is None else None
+
+    @computed
     def text(self) -> str:
-        """What tells a traced input from others; empty if it could not be traced."""
-        return "" if self.sx is None else self.sx.serialize()
+        """What tells its formula from others."""
+        return "" if self.formula is None else self.formula.serialize()
 
     def __getstate__(self) -> dict[str, Any]:
         """A traced input goes without the user's functions."""
@@ -206,6 +212,10 @@ class TracedInput(Shared):
             where = describe(f"{which}input '{self.name}'", function)
             raise FunctionFailed(f"{where} raised {said(error)} at t = {t:.9g}") from error
         return value.item()
+
+    def level(self, t: float, order: int) -> float:
+        """The value, or a derivative that is given, of an input that cannot be traced."""
+        return self._call((self.given.function, *(self.given.derivatives or ()))[order], t, order)
 
     def python(self, t: float) -> tuple[float, float, float]:
         """Value and derivatives of an input that cannot be traced."""

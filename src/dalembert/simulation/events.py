@@ -16,6 +16,7 @@ from dalembert.simulation.hybrid import HybridState, Responder
 from dalembert.simulation.polynomials import derivative, polynomial, shortened
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.segments import Segment
+from dalembert.solvers.limits import NO_WAY
 from dalembert.solvers.status import Status
 
 #: restarts by one event that are remembered, and how many of them at practically the same time mean that it accumulates
@@ -23,7 +24,7 @@ RESTARTS, RESTARTS_AT_ONCE = 8, 4
 #: roots of one step for which there is room at first
 ROOM = 64
 #: roots this many units in the last place apart, or this fraction of the step, come together
-SIMULTANEOUS, OF_STEP = 64, 1e-12
+SIMULTANEOUS, OF_STEP = NO_WAY, 1e-12
 #: a stretch of so many units in the last place cannot be divided into steps
 INDIVISIBLE = 1024
 
@@ -158,7 +159,7 @@ class EventHandler:
                 continue
             at, x, a = self._step_to_root(segment, t, h, c, root, end)
             slack = SIMULTANEOUS * np.spacing(max(abs(t), abs(h))) / abs(h) + OF_STEP
-            together = self._together(roots[k:], slack, segment, at, _point(segment, x, a))
+            together = self._together(root, every, slack, segment, at, _point(segment, x, a))
             for one in together:
                 counts[one.number] += 1
                 self.recorder.occurred(at, x, a, one.number, one.direction)
@@ -193,21 +194,23 @@ class EventHandler:
         return [Root(int(which[k]), float(where[k]), int(rising[k])) for k in order]
 
     def _together(
-        self, roots: Sequence[Root], slack: float, segment: Segment, t: float, point: np.ndarray
+        self, first: Root, every: Sequence[Root], slack: float, segment: Segment, t: float, point: np.ndarray
     ) -> list[Root]:
-        """The first root and those that come with it: within `slack`, or passed already where it was reached."""
-        first = roots[0]
-        if len(roots) == 1:
+        """A root and those that come with it: within `slack`, or passed already where it was reached."""
+        later = every[next(k for k, root in enumerate(every) if root is first) + 1 :]
+        if not later:
             return [first]
         values = segment.port(t, point, segment.model.theta(t))
         together, known = [first], {first.number}
-        for root in roots[1:]:
-            if root.number in known:  # its second root in this step comes after the first
+        for root in later:
+            if root.number in known:  # whatever comes after an event's first root, of any direction, comes later
+                continue
+            known.add(root.number)
+            if self.events[root.number].direction not in (0, root.direction):
                 continue
             passed = values[root.number] * root.direction >= 0.0
             if root.s - first.s <= slack or (passed and self.events[root.number].threshold == 0.0):
                 together.append(root)
-                known.add(root.number)
         return together
 
     # -- reaching a root -------------------------------------------------------------------------------------------
@@ -226,18 +229,23 @@ class EventHandler:
             self._value(segment, t + e * h, polynomial(c, e), _acceleration(segment, c, e, h), number)
             for e in (s + width, s - width)
         )
-        slope, before = (ahead - behind) / (2 * width), np.inf
+        slope, before, least = (ahead - behind) / (2 * width), np.inf, np.inf
+        found: tuple[Any, ...] = ()
         for _ in range(10):
             x = stepper.projected(t + s * h, polynomial(c, s))
             if x is None:
                 return t + s * h, polynomial(c, s), a
             a = _acceleration(segment, c, s, h)
-            change = -self._value(segment, t + s * h, x, a, number) / slope if slope != 0 else np.inf
+            value = self._value(segment, t + s * h, x, a, number)
+            if not abs(value) < least:  # a function that jumps has no slope
+                break
+            found, least = (t + s * h, x, a), abs(value)
+            change = -value / slope if slope != 0 else np.inf
             # it must converge, and stay within the step
             if not abs(change) < 0.5 * before or not -1 <= s + change <= 0 or abs(change) * abs(h) < np.spacing(abs(t)):
                 break
             before, s = abs(change), s + change
-        return t + s * h, x, a
+        return found or (t + s * h, x, a)
 
     def _step_to_root(self, segment: Segment, t: float, h: float, c: np.ndarray, root: Root, end: float) -> tuple:
         """Repeat the step so that it ends at the root: dense output is less accurate than the method itself.
@@ -258,7 +266,7 @@ class EventHandler:
         if stepper.interpolates:  # to the accuracy of its steps; and has no history to lose
             recorder.keep(*kept)
             return float(at), kept[2][0, 0], _acceleration(segment, c, s, h)
-        counts = stepper.counts.copy()
+        counts, least, nearest = stepper.counts.copy(), np.inf, kept
         try:
             for _ in range(4):
                 stepper.start(t_before, x_before, x_dot, at, abs(at - t_before))
@@ -276,6 +284,10 @@ class EventHandler:
                     )
                     for e in (0.0, -1e-4)
                 )
+                if not abs(value) < least:  # a function that jumps has no slope
+                    kept = nearest
+                    break
+                nearest, least = kept, abs(value)
                 slope = (value - earlier) / (1e-4 * size)
                 if slope == 0 or not np.isfinite(slope):
                     break

@@ -151,6 +151,8 @@ class Loop:
                     if self._reach():
                         return
                     goal = self._goal  # events on the way may have set another
+                else:
+                    self._stand(goal.stop, x, x_dot)
             if goal.broken:
                 self._breaks.popleft()
                 t, x, x_dot, since_last = self._cross(goal.stop, goal.end, goal.stop in smooth)
@@ -164,6 +166,13 @@ class Loop:
             self.events.responder.must_go_on(goal.stop)
             if self.events.finished_by is not None or self._has_ended() or goal.stop == self.t1:
                 return
+
+    def _stand(self, stop: float, x: np.ndarray, x_dot: np.ndarray) -> None:
+        """Be at a goal that is too near for a step. The end has been asked for all the same."""
+        stepper, recorder = self.segments.current.stepper, self.recorder
+        stepper.x[:], stepper.x_dot[:] = x, x_dot
+        if stop == self.t1 != recorder.reached:
+            recorder.keep(np.array([stop]), np.array([stop - recorder.reached]), stepper.standing(x))
 
     def _next_goal(self, t: float) -> Goal:
         """What comes next behind t: a breakpoint, an event of which the time is known, or the end."""

@@ -11,6 +11,8 @@ UNIT = 2.0**-52
 
 #: step sizes below this overflow in iteration matrices
 SMALLEST = 1e-140
+#: a way of so many units in the last place of the time is none
+NO_WAY = 64
 #: a step that would leave less than a ten-thousandth of itself to the end leads to the end
 NEARLY_THERE = 1.0001
 #: steps of half-explicit methods of which a tenth is lost in the rounding of t are too small
@@ -43,6 +45,8 @@ ROUNDING = 10.0 * UNIT
 
 #: where in the first interval of a step one more sample is: it tells where functions are going
 EARLY = 1.0 / 64.0
+#: of the search for a root; after how many of them the interval shall be half as long
+ROOT_ITERATIONS, SLOW_ITERATIONS = 200, 3
 
 # -- start values ------------------------------------------------------------------------------------------------------
 

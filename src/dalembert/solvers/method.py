@@ -128,6 +128,9 @@ class Stepper(Protocol):
     def collect(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ends, sizes and polynomials of the steps that the last `advance` took, as copies."""
 
+    def standing(self, x: np.ndarray) -> np.ndarray:
+        """The polynomial of a step in which nothing changes, as `collect` gives them."""
+
     def take_trace(self) -> np.ndarray | None:
         """Rows (`status.ATTEMPT`) of the steps that were tried since the last call; None if the run is not traced."""
 

@@ -1,7 +1,10 @@
 """Locating the roots of event functions on the dense output of one step. Compiled at the first event only."""
 
+import math
+
 from dalembert.compile.kernel import device, kernel
 from dalembert.solvers.events import EARLY, carry_over, dives, sample, scan_type, suspicious
+from dalembert.solvers.limits import ROOT_ITERATIONS, SLOW_ITERATIONS
 from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import f8, i8, indices, matrix, vector
 
@@ -14,13 +17,16 @@ def value_at(scan, ports, t, h, coefficients, s, e):
 
 @device
 def bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb):
-    """Illinois iteration with bisection as a safeguard; returns the root and which side it was approached from."""
-    side = 0
-    for iteration in range(200):
+    """Illinois iteration, and bisection where some of these have not halved the interval: roots may be of any order."""
+    side, wide = 0, math.inf
+    for iteration in range(ROOT_ITERATIONS):
         if abs(b - a) <= 4e-16:
             break
         s = b - gb * (b - a) / (gb - ga)
-        if iteration % 8 == 7 or not (min(a, b) < s < max(a, b)):
+        slow = False
+        if iteration % SLOW_ITERATIONS == 0:
+            slow, wide = abs(b - a) > 0.5 * wide, abs(b - a)
+        if slow or not (min(a, b) < s < max(a, b)):
             s = 0.5 * (a + b)
             if s in (a, b):
                 break

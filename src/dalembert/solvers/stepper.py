@@ -213,6 +213,11 @@ class KernelStepper:
             self._attempts.append(take_attempts(self._trace))
         return collect(self.buffer)
 
+    def standing(self, x: np.ndarray) -> np.ndarray:
+        c = np.zeros((1, *self.buffer.coefficients.shape[1:]))
+        c[0, 0] = x
+        return c
+
     def take_trace(self) -> np.ndarray | None:
         if self._trace is None:
             return None

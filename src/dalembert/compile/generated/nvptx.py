@@ -38,9 +38,8 @@ def ptx_of(module: Module, capability: tuple[int, int]) -> str:
     known = store.load(key)
     if known is not None:
         return known.decode()
-    with jit.LOCK:
+    with jit.LOCK, jit.parsed(text) as parsed:
         machine = _machine(name)
-        parsed = llvm.parse_assembly(text)
         parsed.triple, parsed.data_layout = TRIPLE, str(machine.target_data)
         jit.optimize(parsed, machine, 3)
         ptx = machine.emit_assembly(parsed)

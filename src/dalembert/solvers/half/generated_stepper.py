@@ -17,7 +17,7 @@ from dalembert.solvers.half.generated.possible import why_not
 from dalembert.solvers.half.generated.program import NotWritten
 from dalembert.solvers.half.generated.scheme import Scheme
 from dalembert.solvers.half.generated.single import Single, pending
-from dalembert.solvers.half.generated.tables import packed, spline
+from dalembert.solvers.half.generated.tables import given, packed
 from dalembert.solvers.half.options import Parts
 from dalembert.solvers.half.stepper import HalfStepper
 from dalembert.solvers.method import RunSpec
@@ -35,8 +35,8 @@ class Steps:
 
 
 def tables_of(model: Model) -> np.ndarray:
-    """Inputs that are splines, as code reads them."""
-    tables = [spline(traced) for traced in model.inputs.values() if traced.sx is None]
+    """Inputs that have no formula, as code reads them."""
+    tables = [given(traced) for traced in model.inputs.values() if traced.formula is None]
     return packed([table for table in tables if table is not None])
 
 
@@ -48,7 +48,7 @@ def steps_for(options: Hem5, form: DescriptorForm, model: Model) -> Steps | None
     reasons += [
         f"its input '{name}' runs as Python code, and is no Input.table"
         for name, traced in model.inputs.items()
-        if traced.sx is None and spline(traced) is None
+        if traced.formula is None and given(traced) is None
     ]
     if not reasons:
         scheme = Scheme(

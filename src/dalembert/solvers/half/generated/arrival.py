@@ -12,6 +12,8 @@ from dalembert.solvers.status import Outcome
 
 #: of a projection; as in `core.project_positions`
 ITERATIONS = 10
+#: of positions at a breakpoint, in tolerances, that the next step may deal with; what it is about is for `simulate`
+LARGEST_JUMP = 1.0
 
 
 class Arrival:
@@ -32,9 +34,13 @@ class Arrival:
                 self._project_positions()
         record.calls.point(t, record.next, record.at)
         record.flaw.put(record.calls.factor(record.at, record.at, record.factors))
-        if scheme.velocities and model.n_m:
-            first = record.fresh.get() & record.stretch.get().equals(0) & ~record.ending.get()
-            with code.when(~first):  # behind breakpoints they may jump
+        behind = record.fresh.get() & ~record.stretch.get().equals(0) & ~record.ending.get()  # of a breakpoint
+        if model.n_lam and model.inputs:
+            with code.when(behind):
+                record.unless_fine(self._jump() > LARGEST_JUMP, Outcome.NOT_PROJECTED)
+        if model.n_m and (scheme.velocities or model.inputs):
+            moves = ~record.fresh.get() | record.ending.get() if scheme.velocities else code.truth(False)
+            with code.when(moves | behind):  # where they may jump
                 self._project_velocities()
         nothing = self.complete(t, record.next, record.at, record.factors, record.next_rates, record.b)
         record.unless_fine(record.flaw.get().differs(0.0), Outcome.SINGULAR)
@@ -90,6 +96,25 @@ class Arrival:
             converged.set(done)
         record.iterations.set(iteration.get())
         record.unless_fine(~converged.get(), Outcome.NOT_PROJECTED)
+
+    def _jump(self) -> Real:
+        """How far constraints move positions from one side of a breakpoint to the other, in tolerances."""
+        code, record, model, calls = self.code, self.record, self.model, self.record.calls
+        here, there = code.array(model.n_v + model.n_m), code.array(model.n_p)
+        t, earlier = record.t_new.get(), record.member.stretch(record.stretch.get() - 1, 1)
+        calls.nearer(earlier, record.next, record.factors, here)
+        calls.nearer(t, record.next, record.factors, record.b)
+
+        def change(k: Any) -> None:
+            here[k] = record.b[k] - here[k]
+
+        code.each(model.n_v, change)
+        if model.plain:
+            there = here
+        else:
+            calls.kinematics(t, record.next, here, there)
+        total = code.total(model.n_p, lambda k: _square(there[k] * record.per_weight(k)))
+        return code.sqrt(total * (1.0 / model.n_p))
 
     def _project_velocities(self) -> None:
         """The nearest ones on the constraints, in the norm of M."""

@@ -196,33 +196,41 @@ class Between:
     def give_start(self) -> None:
         """If the start of a stretch is an output time: a breakpoint is, for what comes behind it."""
         code, record, member = self.code, self.record, self.record.member
-        following, forward = record.following.get(), member.option(Option.DIRECTION)
-        inside = following < member.outputs()
-        time = member.time(code.select(inside, following, code.whole(0)))
-        with code.when(inside & (time * forward <= record.t.get() * forward)):
+        t, stretch = record.t.get(), record.stretch.get()
+        # what ends the run at a breakpoint ends it there, and not behind
+        behind = record.ending.get() & ~stretch.equals(0)
+        breakpoint = member.stretch(code.select(behind, stretch - 1, code.whole(0)), 2)
+        reached = code.select(behind, breakpoint, self._shown(t))
+        with code.repeat(lambda: self._due(reached)):
+            following = record.following.get()
             code.each(self.model.n_d, lambda k: member.keep_output(following, k, record.x[k]))
             if self.settles:
                 n_d = self.model.n_d
                 code.each(self.model.n_m, lambda k: member.keep_output(following, k + n_d, record.lam[k]))
             record.following.set(following + 1)
 
+    def _shown(self, t: Real) -> Real:
+        """A time of the current stretch; its end as users know it, if it is the last one."""
+        code, record = self.code, self.record
+        over = t.equals(record.t_end.get()) & ~(record.stretch.get() + 1 < record.member.stretches())
+        return code.select(over, record.member.stretch(record.stretch.get(), 2), t)
+
+    def _due(self, reached: Real) -> Truth:
+        """Whether the next output time has been reached."""
+        code, record, member = self.code, self.record, self.record.member
+        following, forward = record.following.get(), member.option(Option.DIRECTION)
+        inside = following < member.outputs()
+        time = member.time(code.select(inside, following, code.whole(0)))
+        return inside & (time * forward <= reached * forward)
+
     def give_outputs(self, stopped: Real | None) -> None:
         """Values at the output times of the step that has just been taken; none behind an event that ends the run."""
         code, record, member = self.code, self.record, self.record.member
         h, t, forward = record.h.get(), record.t_new.get(), member.option(Option.DIRECTION)
-        over = t.equals(record.t_end.get()) & ~(record.stretch.get() + 1 < member.stretches())
-        reached = code.select(over, member.stretch(record.stretch.get(), 2), t)
+        reached = self._shown(t)
         if stopped is not None:
             reached = code.select(record.ending.get(), stopped, reached)
-        count = member.outputs()
-
-        def due() -> Truth:
-            following = record.following.get()
-            inside = following < count
-            time = member.time(code.select(inside, following, code.whole(0)))
-            return inside & (time * forward <= reached * forward)
-
-        with code.repeat(due):
+        with code.repeat(lambda: self._due(reached)):
             following = record.following.get()
             time = member.time(following)
             s = (time - t) / h

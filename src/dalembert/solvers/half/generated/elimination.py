@@ -138,7 +138,7 @@ def _factors(
     for at, pivot in order:
         on_diagonal = at == pivot
         if on_diagonal:
-            rows[at][at], margins[at] = _pivot(graph, work.diagonal[at], 1 if at < n_v else -1, small)
+            rows[at][at], margins[at] = _pivot(graph, work.diagonal[at], 1 if at < n_v else -1, small, symmetric)
         else:  # entries on the diagonal are like others here
             for i in (at, pivot):
                 if i in rows[i]:
@@ -177,11 +177,15 @@ def _factors(
     return lower, upper, inverse, margins, steps
 
 
-def _pivot(graph: Graph, entry: _Diagonal, sign: int, small: float) -> tuple[int, int]:
-    """A diagonal entry, whose sign must be the given one, and by how much it exceeds what may be lost."""
+def _pivot(graph: Graph, entry: _Diagonal, sign: int, small: float, symmetric: bool) -> tuple[int, int]:
+    """A diagonal entry, whose sign is the given one, and by how much it exceeds what may be lost. Where the matrix is
+    not symmetric, over steps that are much too long, signs may be other ones."""
     size = graph.operation("ADD", graph.operation("ADD", entry.own, entry.other), entry.size)
     value = _value(graph, entry)
-    margin = graph.operation("SUB", value, graph.operation("MUL", graph.constant(small), size))
+    lost, left = graph.operation("MUL", graph.constant(small), size), value
+    if not symmetric:
+        lost, left = graph.operation("FABS", lost), graph.operation("FABS", value)
+    margin = graph.operation("SUB", left, lost)
     return value if sign > 0 else graph.operation("NEG", value), margin
 
 

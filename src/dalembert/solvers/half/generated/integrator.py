@@ -70,7 +70,7 @@ class Integrator:
 
     def goes_on(self) -> Truth:
         """Whether there is another attempt."""
-        return self.record.status.get().equals(GO_ON)
+        return self.record.status.get().equals(GO_ON) & ~self.record.member.stopped()
 
     def finish(self) -> None:
         """Keep what has been found."""
@@ -81,7 +81,7 @@ class Integrator:
         member.keep("t", 0, record.t.get())
         counters = {
             Counter.STATUS: record.status, Counter.ACCEPTED: record.accepted, Counter.INACCURATE: record.inaccurate,
-            Counter.FAILED: record.failed, Counter.OUTPUTS: record.following,
+            Counter.FAILED: record.failed, Counter.OUTPUTS: record.following, Counter.ENDED_BY: record.ended_by,
         }  # fmt: skip
         for counter, variable in counters.items():
             member.note(counter, variable.get())
@@ -269,8 +269,10 @@ class Integrator:
                 with code.when(variable.get() >= most):
                     record.status.set(int(status))
         with code.when(record.fresh.get()):  # no step size makes the starting point better
-            singular = outcome.equals(int(Outcome.SINGULAR))
-            record.status.set(code.select(singular, code.whole(int(Status.SINGULAR)), int(Status.NOT_FINITE)))
+            record.status.set(int(Status.NOT_FINITE))
+            for reason in (Outcome.SINGULAR, Outcome.NOT_PROJECTED):
+                with code.when(outcome.equals(int(reason))):
+                    record.status.set(int(LIMITS[reason][1]))
 
     def _stop_or_go_on(self) -> None:
         """At the end of a stretch the next one begins, unless it was the last."""

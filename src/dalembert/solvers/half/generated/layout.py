@@ -19,6 +19,7 @@ class Option(IntEnum):
     STRETCHES = 8  # between breakpoints
     OUTPUTS = 9  # times of t_eval
     ROOTS = 10  # of each event that there is room for
+    STOP = 11  # nobody waits for the rest any more, unless this is 0; for the host
 
 
 N_OPTIONS = len(Option)
@@ -32,6 +33,7 @@ class Counter(IntEnum):
     INACCURATE = 2  # rejected because of the error
     FAILED = 3  # could not be computed
     OUTPUTS = 4  # times of t_eval that were reached
+    ENDED_BY = 5  # number of the event that has ended the run, if one has
 
 
 N_COUNTERS = len(Counter)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dalembert.compile.generated.code import Code, Index, Place, Real, Whole
+from dalembert.compile.generated.code import Code, Index, Place, Real, Truth, Whole
 from dalembert.solvers.half.generated.layout import Counter, Option
 
 
@@ -38,6 +38,14 @@ class Member:
 
     def option(self, which: Option) -> Real:
         return self.code.shared("%options", int(which))
+
+    def stopped(self) -> Truth:
+        """Whether nobody waits for results any more."""
+        code = self.code
+        if code.target.gpu:
+            return code.truth(False)
+        address = code.write(f"getelementptr inbounds double, ptr %options, i64 {int(Option.STOP)}")
+        return Real(code, code.spread(code.write(f"load volatile double, ptr {address}"))).differs(0.0)
 
     def _limit(self, which: Option) -> Whole:
         code = self.code

@@ -47,6 +47,7 @@ class Record:
         #: at the beginning of a stretch; on the last step of one; after a rejection; at an event that ends the run
         self.fresh, self.last, self.rejected, self.ending = (variable(value) for value in (True, False, False, False))
         self.accepted, self.inaccurate, self.failed, self.following = (variable(zero) for _ in range(4))
+        self.ended_by = variable(zero)  # number of the event, at the end of a run that has been ended by one
 
     def _variable(self, value: Any) -> Variable:
         """One that every member begins with this value."""

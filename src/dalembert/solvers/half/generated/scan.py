@@ -15,11 +15,11 @@ from dalembert.compile.generated.code import Code, Index, Module, Real, Truth, V
 from dalembert.solvers.half.generated.between import Between
 from dalembert.solvers.half.generated.record import Record
 from dalembert.solvers.half.generated.scheme import EventScheme
-from dalembert.solvers.limits import EARLY
+from dalembert.solvers.limits import EARLY, ROOT_ITERATIONS, SLOW_ITERATIONS
 from dalembert.solvers.status import Status
 
-#: of the search for a root, and of that for a lowest point
-ITERATIONS, DESCENTS = 60, 60
+#: of the search for a lowest point
+DESCENTS = 60
 #: an interval of a step, as a part of it, that cannot be divided further
 POINT = 4e-16
 GOLDEN = 0.3819660112501051
@@ -94,7 +94,7 @@ class Scan:
 
     def _across(self, when: Truth, breakpoint: Real) -> Truth:
         """Functions that have another sign in `values` than before had a root; returns whether one ends the run."""
-        code, ended = self.code, self.code.variable(False)
+        code, ended, ended_by = self.code, self.code.variable(False), self.record.ended_by
         for e, event in enumerate(self.scheme.events):
             was, now = self.before[e], self.values[e]
             crossed = when & ((was * now < 0.0) | (was.differs(0.0) & now.equals(0.0)))
@@ -102,7 +102,10 @@ class Scan:
             with code.when(crossed & self._counts(event, rising)):
                 self._note(e, event, breakpoint)
                 if event.terminal:
-                    ended.set(ended.get() | (self.found[e] >= event.terminal))
+                    ends = self.found[e] >= event.terminal
+                    with code.when(ends & ~ended.get()):
+                        ended_by.set(code.whole(e))
+                    ended.set(ended.get() | ends)
             self.before[e] = now
         return ended.get()
 
@@ -175,22 +178,25 @@ class Scan:
                 roots[1] = self._root(e, middle, lowest, right, gb)
 
     def _root(self, e: int, a: Real, ga: Real, b: Real, gb: Real) -> Real:
-        """Illinois iteration with bisection as a safeguard."""
+        """As `solvers.roots.bracketed_root`."""
         code = self.code
         left, right, g_left, g_right = (code.variable(x) for x in (a, b, ga, gb))
         side, iteration, under_way = code.variable(0.0), code.variable(0.0), code.variable(True)
+        wide, turn = code.variable(math.inf), code.variable(0.0)
 
         def goes_on() -> Truth:
-            wide = code.abs(right.get() - left.get()) > POINT
-            return under_way.get() & wide & (iteration.get() < float(ITERATIONS))
+            apart = code.abs(right.get() - left.get()) > POINT
+            return under_way.get() & apart & (iteration.get() < float(ROOT_ITERATIONS))
 
         with code.repeat(goes_on):
             l, r = left.get(), right.get()
             s = r - g_right.get() * (r - l) / (g_right.get() - g_left.get())
             inside = (s > code.smaller(l, r)) & (s < code.larger(l, r))
-            eighth = iteration.get() * 0.125 + 0.125
-            bisects = eighth.equals(code.intrinsic("floor", eighth))
-            s = code.select(inside & ~bisects, s, 0.5 * (l + r))
+            looks, width = turn.get().equals(0.0), code.abs(r - l)
+            slow = looks & (width > 0.5 * wide.get())
+            wide.set(code.select(looks, width, wide.get()))
+            turn.set(code.select(turn.get() < SLOW_ITERATIONS - 1.0, turn.get() + 1.0, 0.0))
+            s = code.select(inside & ~slow, s, 0.5 * (l + r))
             stuck = s.equals(l) | s.equals(r)
             g = self._value(s, e)
             exact = g.equals(0.0)
@@ -250,7 +256,7 @@ class Scan:
         """Note the roots of an interval up to the first that ends the run."""
         code, record = self.code, self.record
         h, t = record.h.get(), record.t_new.get()
-        stop = code.variable(math.inf)
+        stop, ended_by = code.variable(math.inf), code.variable(record.ended_by.get())
         noted: list[tuple[int, EventScheme, Variable, Truth]] = []
         for e, event in enumerate(self.scheme.events):
             so_far = code.variable(self.found[e])
@@ -263,12 +269,15 @@ class Scan:
                 if event.terminal:
                     so_far.put(code.select(real, so_far.get() + 1, so_far.get()))
                     ends = real & (so_far.get() >= event.terminal)
-                    stop.put(code.select(ends & (s < stop.get()), s, stop.get()))
+                    first = ends & (s < stop.get())
+                    stop.put(code.select(first, s, stop.get()))
+                    ended_by.put(code.select(first, code.whole(e), ended_by.get()))
         for e, event, place, real in noted:
             with code.when(real & (place.get() <= stop.get())):
                 self._note(e, event, t + place.get() * h)
         with code.when(stop.get() < math.inf):
             record.ending.set(True)
+            record.ended_by.set(ended_by.get())
             self.stopped.set(t + stop.get() * h)
 
     def _before_root(self, e: int, which: int) -> Truth:

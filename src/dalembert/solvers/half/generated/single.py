@@ -78,7 +78,7 @@ class Text:
 
 @forks_wait
 def written(form: DescriptorForm, scheme: Scheme, inputs: Sequence[ca.Function | None]) -> Text:
-    """Code for a step; inputs that are None are splines. All parameters are the run's own. Raises NotEliminated or
+    """Code for a step; inputs that are None are tables. All parameters are the run's own. Raises NotEliminated or
     NotWritten where there is none."""
     varied = tuple(range(form.model.theta_layout.n_fixed))
     orders = tuple(CUBIC for function in inputs if function is None)
@@ -239,7 +239,7 @@ PENDING: Slot[Pending] = Slot("generated steps", most=8)
 
 
 def pending(form: DescriptorForm, model: Model, scheme: Scheme) -> Pending:
-    """Code for runs on a form with the inputs of a variant of its model, which are traced or splines."""
+    """Code for runs on a form with the inputs of a variant of its model, which have formulas or are tables."""
     inputs = model.inputs.values()
     key = (scheme, *(traced.text for traced in inputs))
-    return form.kept.get(PENDING, key, lambda: Pending(form, scheme, [traced.sx for traced in inputs]))
+    return form.kept.get(PENDING, key, lambda: Pending(form, scheme, [traced.formula for traced in inputs]))

@@ -22,8 +22,10 @@ CUBIC = 4
 Table = tuple[np.ndarray, np.ndarray]  # beginnings, coefficients
 
 
-def spline(traced: TracedInput) -> Table | None:
-    """What `Input.table` has made: a cubic spline, constant beyond its ends. None for other inputs."""
+def given(traced: TracedInput) -> Table | None:
+    """What `Input.table` has made: a cubic spline, constant beyond its ends; or a number. None for other inputs."""
+    if traced.constant is not None:
+        return np.array([BEFORE]), np.array([[traced.constant, 0.0, 0.0, 0.0]])
     function = traced.given.function
     if not isinstance(function, Interpolated) or function.order:
         return None
