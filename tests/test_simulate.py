@@ -1,5 +1,6 @@
 """`simulate`: output times, inputs with breakpoints, parameters, threads, interruption, checkpoints."""
 
+import math
 import signal
 import threading
 import time
@@ -310,3 +311,36 @@ def test_breakpoints_that_are_too_near_for_a_step(method):
             exact = 5.0 + (first + after) + 0.5 * first**2 + first * after + after**2
             np.testing.assert_array_equal(sol.t, times)
             np.testing.assert_allclose(sol.p[:, 0], [5.0, exact], rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:input")
+@pytest.mark.parametrize("method", ["hem5", "radau5", "geoms"])
+def test_inputs_in_python_are_differentiated_where_somebody_reads_that(method):
+    calls = []
+
+    def wave(t):
+        calls.append(t)
+        return math.sin(5 * float(t))
+
+    def model(**more):
+        calls.clear()
+        return da.EquationsOfMotion(
+            p=["x", "y"], mass=[1.0, 1.0], inputs={"u": wave}, force=lambda s: [s.u - s.x, -s.y], **more
+        )  # fmt: skip
+
+    given = dict(t_span=(0, 2), p0=[0.5, 0.0], method=method, rtol=1e-7, atol=1e-7)
+    sol = da.simulate(model(), **given)
+    assert len(calls) < 2 * sol.stats.rhs_evaluations + 500
+    c = 1 / (1 - 25)  # x'' + x = sin 5 t
+    exact = 0.5 * np.cos(2) - 5 * c * np.sin(2) + c * np.sin(10)
+    assert sol["x"][-1] == pytest.approx(exact, abs=1e-5)
+
+    turns = da.Event(lambda s: s.rate, name="turns")
+    sol = da.simulate(model(outputs={"rate": lambda s: s.u_dot}), **given, events=turns)
+    times = np.arange(1, 7, 2) * np.pi / 10
+    np.testing.assert_allclose(sol.events.named("turns").t, times, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(sol["rate"], 5 * np.cos(5 * sol.t), rtol=0, atol=1e-6)
+
+    guided = model(holonomic=lambda s: [s.y - s.u])
+    sol = da.simulate(guided, **given | {"v0": [0.0, 5.0]})
+    np.testing.assert_allclose(sol["y_dot"], 5 * np.cos(5 * sol.t), rtol=0, atol=1e-6)

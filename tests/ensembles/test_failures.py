@@ -340,8 +340,8 @@ def test_values_of_numbers_as_inputs_need_no_other_code(monkeypatch):
     model = da.EquationsOfMotion(
         p=["x"], mass=[1.0], inputs={"u": 0.0, "push": lambda t: np.sin(t)}, force=lambda s: [-s.x + s.u + s.push]
     )
-    builds, build = [], jit.build
-    monkeypatch.setattr(jit, "build", lambda *given, **how: builds.append(1) or build(*given, **how))
+    builds, build = [], jit.build  # ports of functions have code of their own
+    monkeypatch.setattr(jit, "build", lambda *given, **how: builds.append(how.get("exports")) or build(*given, **how))
     for value in (1.0, 2.5, -3.0):
         found = da.ensemble(model, (0, 1), p0=[1.0], inputs={"u": value}, n=2, device="cpu")
         for method in ("hem5", da.Hem5(steps="generated")):
@@ -349,4 +349,4 @@ def test_values_of_numbers_as_inputs_need_no_other_code(monkeypatch):
             np.testing.assert_allclose(found.p[1], sol.p[-1], rtol=0, atol=1e-12)
         if value == 1.0:
             builds.clear()
-    assert not builds
+    assert not {("start", "integrate"), ("step", "ready")} & set(builds)

@@ -142,22 +142,23 @@ def _in_python(graph: Graph, expression: ca.SX) -> list[External]:
     return [block for block in graph.externals_in(expression) if block.native is None]
 
 
-def input_port(model: Model) -> Port | None:
-    """A port for u, u', u'' as functions of time, or None if the model has no inputs."""
+def input_port(model: Model, *, to_move: bool = False) -> Port | None:
+    """A port for u, u', u'' as functions of time, or None if the model has no inputs. `to_move`: for the motion alone,
+    and neither for outputs nor for events, so that derivatives need not be estimated for nothing."""
     inputs = model.inputs
     if not inputs:
         return None
-    return model.kept.get(INPUTS, tuple(inputs.values()), lambda: _input_port(model, inputs))
+    return model.kept.get(INPUTS, (to_move, *inputs.values()), lambda: _input_port(model, inputs, to_move))
 
 
-def _input_port(model: Model, inputs: dict[str, TracedInput]) -> Port:
+def _input_port(model: Model, inputs: dict[str, TracedInput], to_move: bool) -> Port:
     graph = model.graph
     if all(traced.sx is not None for traced in inputs.values()):
         columns = ca.horzcat(*(traced.sx(graph.t) for traced in inputs.values()))
         return compile_port(graph.t, ca.SX(0, 1), ca.SX(0, 1), ca.densify(ca.vec(columns.T)))
 
     def evaluate(t: float, x: np.ndarray, theta: np.ndarray, out: np.ndarray) -> None:
-        out[:] = model.input_values(t).ravel()
+        out[:] = model.input_values(t, to_move=to_move).ravel()
 
     return python_port(evaluate, n_x=0, n_theta=0, n_out=model.theta_layout.n_moving)
 

@@ -42,13 +42,16 @@ def _approximation(traced: TracedInput, low: float, high: float) -> Table:
     """By polynomials of (t − beginning)/width through Chebyshev's points."""
     inner = sorted({b for b in traced.breakpoints if low < b < high})
     todo = [piece for a, b in itertools.pairwise([low, *inner, high]) for piece in _divided(a, b, high - low)][::-1]
+    if not todo:
+        begins = np.array([low])
+        return begins, np.append(_levels(traced, begins, range(1)), np.zeros((1, APPROXIMATION - 1)), 1)
     tau, chebyshev, powers = _chebyshev(APPROXIMATION)
     between = (np.arange(BETWEEN) + 0.5) / BETWEEN
     orders = range(1 if traced.given.derivatives is None else 3)
     begins: list[float] = []
     pieces: list[np.ndarray] = []
     middles = np.array([0.5 * (a + b) for a, b, _ in todo])
-    scale = np.abs(_levels(traced, middles, orders)).max(axis=1, initial=0.0)
+    scale = np.abs(_levels(traced, middles, orders)).max(axis=1)
     while todo:
         a, b, depth = todo.pop()
         width = b - a

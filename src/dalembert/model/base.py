@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from dalembert.model.hybrid import Beginning, Hybrid
 
 #: whether no function of a model contains the time itself
+WITHOUT_RATES: Slot[frozenset[str]] = Slot("inputs whose derivatives nobody reads", most=1)
+#: functions of a mechanism that no method differentiates with respect to time
+UNDIFFERENTIATED = ("mass", "force", "dynamics")
 THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
 
@@ -423,12 +426,35 @@ class Model(Shared):
         rows = np.array([np.array(traced.sx(t[None, :]), float) for traced in self._inputs.values()])
         return rows.transpose(1, 0, 2)
 
-    def input_values(self, t: float) -> np.ndarray:
-        """u, u', u'' at time t as three rows."""
-        columns = []
-        for traced in self._inputs.values():
-            columns.append(traced.python(t) if traced.sx is None else np.asarray(traced.sx(t), float).ravel())
+    def input_values(self, t: float, *, to_move: bool = False) -> np.ndarray:
+        """u, u', u'' at time t as three rows. `to_move`: derivatives that would have to be estimated are 0 where the
+        motion does not depend on them; outputs and events may."""
+        columns, unread = [], self._without_rates if to_move else ()
+        for name, traced in self._inputs.items():
+            if traced.sx is None:
+                columns.append(traced.python(t, rates=name not in unread))
+            else:
+                columns.append(np.asarray(traced.sx(t), float).ravel())
         return np.array(columns, float).reshape(len(columns), 3).T
+
+    @property
+    def _without_rates(self) -> frozenset[str]:
+        """Inputs that forces alone depend on: constraints are differentiated, and so is what they depend on."""
+
+        def find() -> frozenset[str]:
+            graph = self.graph
+            if not self.mechanical or not all(f.traced for f in graph.functions.values()):
+                return frozenset()
+            every = [f.sx for f in graph.functions.values()]
+            differentiated = [f.sx for role, f in graph.functions.items() if role not in UNDIFFERENTIATED]
+            read = [(graph.u, differentiated), (graph.du, every), (graph.ddu, every)]
+            return frozenset(
+                name
+                for k, name in enumerate(self._inputs)
+                if not any(ca.depends_on(sx, symbols[k]) for symbols, functions in read for sx in functions)
+            )
+
+        return self.kept.get(WITHOUT_RATES, None, find)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:

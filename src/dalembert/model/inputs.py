@@ -217,8 +217,8 @@ class TracedInput(Shared):
         """The value, or a derivative that is given, of an input that cannot be traced."""
         return self._call((self.given.function, *(self.given.derivatives or ()))[order], t, order)
 
-    def python(self, t: float) -> tuple[float, float, float]:
-        """Value and derivatives of an input that cannot be traced."""
+    def python(self, t: float, *, rates: bool = True) -> tuple[float, float, float]:
+        """Value and derivatives of an input that cannot be traced; without `rates` these are 0 unless given."""
         function = self.given.function
 
         def at(point: np.ndarray) -> np.ndarray:
@@ -230,6 +230,8 @@ class TracedInput(Shared):
         value = self._call(function, t)
         if self.given.derivatives is not None:
             return value, *(self._call(f, t, order) for order, f in enumerate(self.given.derivatives, 1))
+        if not rates:
+            return value, 0.0, 0.0
         here, forward = np.array([t]), np.ones(1)
         return (
             value,

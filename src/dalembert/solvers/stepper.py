@@ -92,7 +92,7 @@ class KernelStepper:
             getattr(self, name).become(pristine)
         model = spec.model
         self.spec, self.model, self._monitor = spec, model, None
-        self._inputs, self._events = input_port(model), spec.events
+        self._inputs, self._events = input_port(model, to_move=spec.events is None), spec.events
         self._theta[:] = model.theta()
         self.ports = Ports(
             residual=np.uintp(0),
