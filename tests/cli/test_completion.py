@@ -29,7 +29,7 @@ from dalembert.cli.completion import files, offers
         (["simulate", "andrews", "--set", "m1=1"], "--set", ["--set"]),  # repeatable
         (["simulate", "andrews", "--method"], "g", ["geoms"]),
         (["simulate", "andrews"], "--method=g", ["--method=geoms"]),
-        (["simulate", "andrews", "--method"], "hem5:st", ["hem5:stages="]),
+        (["simulate", "andrews", "--method"], "hem5:st", ["hem5:stages=", "hem5:steps="]),
         (["simulate", "andrews", "--method"], "hem5:stages=plain,err", ["hem5:stages=plain,error="]),
         (["simulate", "andrews", "--method", "geoms", "--option"], "sel", ["selector="]),
         (["simulate", "andrews", "--method", "hem5", "--option"], "sel", []),

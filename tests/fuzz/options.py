@@ -100,6 +100,7 @@ LEGAL = {
     "matrix_range": of(None, 0.0, 0.25, 0.5, 0.9),
     "projection": of("both", "velocities", "none"),
     "stages": of("equality", "complementarity"),
+    "steps": of("kernel", "generated", "background"),
     "projection_every": of(1, 2, 10, 2**63 - 1),
     "projection_limit": of(5e-324, 1e-8, 1e-2, 1.0),
     "drift_limit": of(None, 5e-324, 1e-10, 1e-3, 1.7e308),

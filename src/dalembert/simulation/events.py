@@ -266,7 +266,7 @@ class EventHandler:
         if stepper.interpolates:  # to the accuracy of its steps; and has no history to lose
             recorder.keep(*kept)
             return float(at), kept[2][0, 0], _acceleration(segment, c, s, h)
-        counts, least, nearest = stepper.counts.copy(), np.inf, kept
+        counts, least, nearest, passed = stepper.counts.copy(), np.inf, kept, False
         try:
             for _ in range(4):
                 stepper.start(t_before, x_before, x_dot, at, abs(at - t_before))
@@ -284,10 +284,10 @@ class EventHandler:
                     )
                     for e in (0.0, -1e-4)
                 )
-                if not abs(value) < least:  # a function that jumps has no slope
+                if passed and not abs(value) < least:  # a function that jumps has no slope: it was behind the jump
                     kept = nearest
                     break
-                nearest, least = kept, abs(value)
+                nearest, least, passed = kept, abs(value), value * root.direction >= 0.0
                 slope = (value - earlier) / (1e-4 * size)
                 if slope == 0 or not np.isfinite(slope):
                     break
