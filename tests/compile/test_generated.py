@@ -8,11 +8,12 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.compile.generated.code import LONG, Module, Real, Target
+from dalembert.compile.generated.code import LONG, Module, Target
 from dalembert.compile.generated.graph import Binding, Graph
 from dalembert.compile.generated.host import compile_host, host_target
 from dalembert.compile.generated.straight import Straight, unknown
 from dalembert.compile.generated.tape import Memory, Tapes, TooLarge, carry_out, write_tape
+from dalembert.compile.generated.values import Real
 
 N = 6
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from dalembert.compile.generated.code import Code, Operand, Real, Truth
+from dalembert.compile.generated.code import Code
+from dalembert.compile.generated.values import Operand, Real, Truth
 
 #: adding it leaves a whole number in the last bits
 MAGIC = 1.5 * 2.0**52

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dalembert.compile.generated.code import Array, Code, Index, Module, Number, Place, Real, Rows, Truth, Variable
+from dalembert.compile.generated.code import Code, Module
 from dalembert.compile.generated.straight import arguments_of, written
 from dalembert.compile.generated.tape import LINEAR, Memory, Tapes
+from dalembert.compile.generated.values import Array, Index, Number, Place, Real, Rows, Truth, Variable
 
 #: memory that some threads of a GPU share, as LLVM calls it
 FAST = " addrspace(3)"

@@ -6,8 +6,9 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dalembert.compile.generated import elementary
-from dalembert.compile.generated.code import Code, Real
+from dalembert.compile.generated.code import Code
 from dalembert.compile.generated.graph import Graph
+from dalembert.compile.generated.values import Real
 
 #: functions of the C library, which vectors of members call one by one, and GPUs cannot
 LIBRARY = {"ERF": ("erf", 1), "FMOD": ("fmod", 2), "REMAINDER": ("remainder", 2)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dalembert.compile.generated.code import Array, Real
+from dalembert.compile.generated.values import Array, Real
 from dalembert.solvers.half.generated.layout import Option
 from dalembert.solvers.half.generated.record import Record
 from dalembert.solvers.status import Outcome

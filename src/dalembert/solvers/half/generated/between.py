@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.compile.generated.code import Real, Truth
 from dalembert.compile.generated.straight import reciprocal
+from dalembert.compile.generated.values import Real, Truth
 from dalembert.solvers.half.generated.arrival import Arrival
 from dalembert.solvers.half.generated.layout import Option
 from dalembert.solvers.half.generated.record import Record

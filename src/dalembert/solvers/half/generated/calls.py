@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from dalembert.compile.generated.code import Array, Code, Module, Real, Truth
+from dalembert.compile.generated.code import Code, Module
 from dalembert.compile.generated.group import GroupCode
 from dalembert.compile.generated.straight import Source, Straight
 from dalembert.compile.generated.tape import write_tape
+from dalembert.compile.generated.values import Array, Real, Truth
 from dalembert.solvers.half.generated.definitions import SCALARS, Definition, Definitions
 
 

@@ -11,7 +11,8 @@ import math
 from typing import Any
 
 from dalembert.compile.generated import elementary
-from dalembert.compile.generated.code import Module, Real, Truth
+from dalembert.compile.generated.code import Module
+from dalembert.compile.generated.values import Real, Truth
 from dalembert.solvers.half.generated.arrival import Arrival
 from dalembert.solvers.half.generated.between import Between
 from dalembert.solvers.half.generated.layout import Counter, Option

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dalembert.compile.generated.code import Code, Index, Place, Real, Truth, Whole
+from dalembert.compile.generated.code import Code
+from dalembert.compile.generated.values import Index, Place, Real, Truth, Whole
 from dalembert.solvers.half.generated.layout import Counter, Option
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dalembert.compile.generated.code import Code, Index, Truth
+from dalembert.compile.generated.code import Code
 from dalembert.compile.generated.group import GroupCode
+from dalembert.compile.generated.values import Index, Truth
 
 #: a further argument of kernels with a queue: how many members have been taken
 QUEUE = ("taken",)

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
-from dalembert.compile.generated.code import Array, Code, Module, Target
+from dalembert.compile.generated.code import Code, Module, Target
 from dalembert.compile.generated.graph import Binding
 from dalembert.compile.generated.group import TAPES, GroupCode, write_carry
 from dalembert.compile.generated.host import compile_host, host_target
 from dalembert.compile.generated.nvptx import ptx_of
 from dalembert.compile.generated.straight import unknown
 from dalembert.compile.generated.tape import Tapes
+from dalembert.compile.generated.values import Array
 from dalembert.compile.jit import Code as MachineCode
 from dalembert.kept import Slot, computed
 from dalembert.regularize.half_explicit import DescriptorForm

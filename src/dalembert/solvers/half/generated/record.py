@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.compile.generated.code import Array, Code, Real, Truth, Variable
+from dalembert.compile.generated.code import Code
 from dalembert.compile.generated.straight import reciprocal
+from dalembert.compile.generated.values import Array, Real, Truth, Variable
 from dalembert.solvers.half.generated.calls import Calls
 from dalembert.solvers.half.generated.layout import Option
 from dalembert.solvers.half.generated.member import Member

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from dalembert.compile.generated.code import Code, Index, Module, Real, Truth, Variable, Whole
+from dalembert.compile.generated.code import Code, Module
+from dalembert.compile.generated.values import Index, Real, Truth, Variable, Whole
 from dalembert.solvers.half.generated.between import Between
 from dalembert.solvers.half.generated.record import Record
 from dalembert.solvers.half.generated.scheme import EventScheme

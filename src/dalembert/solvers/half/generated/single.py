@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from dalembert.compile.generated.code import Array, Code, Module, Place, Real, Target, Whole
+from dalembert.compile.generated.code import Code, Module, Target
 from dalembert.compile.generated.host import compile_host
 from dalembert.compile.generated.straight import unknown
+from dalembert.compile.generated.values import Array, Place, Real, Whole
 from dalembert.kept import Slot
 from dalembert.locks import forks_wait
 from dalembert.regularize.half_explicit import DescriptorForm

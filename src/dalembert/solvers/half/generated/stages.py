@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile.generated.code import Index, Module, Real, Table
+from dalembert.compile.generated.code import Module, Table
 from dalembert.compile.generated.straight import reciprocal
+from dalembert.compile.generated.values import Index, Real
 from dalembert.solvers.half.generated.record import Record
 from dalembert.solvers.half.generated.scheme import Scheme
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dalembert.compile.generated.code import Array, Code, Real, Truth, Variable
+from dalembert.compile.generated.code import Code
+from dalembert.compile.generated.values import Array, Real, Truth, Variable
 from dalembert.solvers.half.generated.calls import Calls
 from dalembert.solvers.half.generated.elimination import Eliminated
 from dalembert.solvers.half.generated.layout import Counter

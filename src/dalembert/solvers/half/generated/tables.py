@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.compile.generated.code import Code, Module, Real, Whole
+from dalembert.compile.generated.code import Code, Module
+from dalembert.compile.generated.values import Real, Whole
 from dalembert.model.inputs import Interpolated, TracedInput
 from dalembert.solvers.half.generated.member import gathered
 
