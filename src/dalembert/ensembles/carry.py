@@ -103,11 +103,8 @@ def carry_out(
     tables = tabulated(members.model, t0, t1)
     tolerances = tolerances_for(form, *own_tolerances(model, rtol, atol))
     uniform = len({*zip(tolerances.rtol.tolist(), tolerances.atol.tolist(), strict=True)}) == 1
-    scheme = Scheme(
-        tableau=options.tableau,
-        positions=options.projection == "both",
-        velocities=options.projection != "none",
-        positions_only=options.error == "positions",
+    scheme = Scheme.of(
+        options,
         uniform=uniform,
         outputs=times is not None,
         multipliers=switch("multipliers", multipliers) and times is not None,
@@ -188,10 +185,8 @@ def _method(method: Any, model: Any) -> Hem5:
         options = Hem5()
     if type(options) is not Hem5:
         raise OptionError(f"ensemble integrates by Hem5, not by {type(options).__name__}: {ELSEWHERE} with any method")
-    default = Hem5()
-    for name in ("projection_every", "drift_limit", "min_step", "stages", "linear_solver"):
-        if getattr(options, name) != getattr(default, name):
-            raise OptionError(f"ensemble has no option {name}= of Hem5: {ELSEWHERE} with it")
+    for name in options.without_code():
+        raise OptionError(f"ensemble has no option {name}= of Hem5: {ELSEWHERE} with it")
     return options
 
 
@@ -302,16 +297,15 @@ def _device(job: Job, device: str, workers: int | None, copiers: Copiers) -> Hos
                 raise
         except NotWritten as missing:
             if device == "gpu":
-                names = ", ".join(name.lower() for name in missing.names)
+                name = job.members.model.name
                 raise ModelError(
-                    f"model '{job.members.model.name}' uses {names}, which there is no code for on a GPU: device='cpu'"
+                    f"model '{name}' uses {missing}, which there is no code for on a GPU: device='cpu'"
                 ) from None
     try:
         return HostWork(job, copiers, None if workers is None else count("workers", workers))
     except NotWritten as missing:
-        names = ", ".join(name.lower() for name in missing.names)
         raise ModelError(
-            f"model '{job.members.model.name}' uses {names}, which there is no generated code for. {ELSEWHERE}"
+            f"model '{job.members.model.name}' uses {missing}, which there is no generated code for. {ELSEWHERE}"
         ) from None
 
 

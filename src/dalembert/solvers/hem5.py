@@ -93,9 +93,8 @@ class Hem5(HalfExplicitRungeKutta):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("steps", self.steps, ("kernel", "generated", "background"))
-        for name in WITHOUT_CODE if self.generated else ():
-            default = type(self).__dataclass_fields__[name].default
-            require(getattr(self, name) == default, f"steps={self.steps!r} goes without {name}=: leave it out")
+        for name in self.without_code() if self.generated else ():
+            raise OptionError(f"steps={self.steps!r} goes without {name}=: leave it out")
         one_of("stages", self.stages, ("equality", "complementarity"))
         require(
             not self.complementary or self.linear_solver == AUTO,
@@ -106,6 +105,11 @@ class Hem5(HalfExplicitRungeKutta):
     def generated(self) -> bool:
         """Whether there may be code for the steps of a model."""
         return self.steps != "kernel"
+
+    def without_code(self) -> list[str]:
+        """Options that are not the usual ones, and that generated code does not have."""
+        usual = type(self).__dataclass_fields__
+        return [name for name in WITHOUT_CODE if getattr(self, name) != usual[name].default]
 
     @property
     def repeats(self) -> bool:

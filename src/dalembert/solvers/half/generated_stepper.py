@@ -34,10 +34,13 @@ class Steps:
     n_tables: int
 
 
+NO_TABLES = np.zeros(0)
+
+
 def tables_of(model: Model) -> np.ndarray:
     """Inputs that have no formula, as code reads them."""
     tables = [given(traced) for traced in model.inputs.values() if traced.formula is None]
-    return packed([table for table in tables if table is not None])
+    return packed([table for table in tables if table is not None]) if tables else NO_TABLES
 
 
 def steps_for(options: Hem5, form: DescriptorForm, model: Model) -> Steps | None:
@@ -51,18 +54,14 @@ def steps_for(options: Hem5, form: DescriptorForm, model: Model) -> Steps | None
         if traced.formula is None and given(traced) is None
     ]
     if not reasons:
-        scheme = Scheme(
-            tableau=options.tableau, positions=options.projection == "both",
-            velocities=options.projection != "none", positions_only=options.error == "positions",
-        )  # fmt: skip
-        found = pending(form, model, scheme)
+        found = pending(form, model, Scheme.of(options))
         try:
             code = found.now() if wait else found.later()
             return None if code is None else Steps(code, len(tables_of(model)))
         except NotEliminated as reason:
             reasons.append(str(reason))
         except NotWritten as missing:
-            reasons.append(f"it uses {', '.join(name.lower() for name in missing.names)}")
+            reasons.append(f"it uses {missing}")
     if wait:
         raise ModelError(
             f"model '{model.name}' has no generated steps: {'; '.join(reasons)}. Leave out steps='generated'"

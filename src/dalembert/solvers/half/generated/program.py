@@ -66,8 +66,7 @@ class NotWritten(Exception):
     """Functions of a model for which there is no code; `names` are CasADi's."""
 
     def __init__(self, names: Sequence[str]):
-        super().__init__(", ".join(names))
-        self.names = tuple(names)
+        super().__init__(", ".join(name.lower() for name in names))
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dalembert.solvers.half.tableau import NEXT, HalfExplicitTableau
+
+if TYPE_CHECKING:
+    from dalembert.solvers.hem5 import Hem5
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,14 @@ class Scheme:
     events: tuple[EventScheme, ...] = ()
     samples: int = 6  # points of a step at which event functions are looked at
     room: int = 0  # for roots of each event
+
+    @classmethod
+    def of(cls, options: Hem5, **asked: Any) -> Scheme:
+        """Of a method with its options; `asked` is what else is."""
+        return cls(
+            tableau=options.tableau, positions=options.projection == "both",
+            velocities=options.projection != "none", positions_only=options.error == "positions", **asked,
+        )  # fmt: skip
 
     @property
     def looks_between(self) -> bool:
