@@ -47,6 +47,10 @@ ROUNDING = 10.0 * UNIT
 EARLY = 1.0 / 64.0
 #: of the search for a root; after how many of them the interval shall be half as long
 ROOT_ITERATIONS, SLOW_ITERATIONS = 200, 3
+#: an interval of a step, as a part of it, that cannot be divided further
+POINT = 4e-16
+#: iterations of the search for a lowest point, the golden section, and the least interval that is worth a search
+DESCENTS, GOLDEN, NARROW = 60, 0.3819660112501051, 1e-12
 
 # -- start values ------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import math
 
 from dalembert.compile.kernel import device, kernel
 from dalembert.solvers.events import EARLY, carry_over, dives, sample, scan_type, suspicious
-from dalembert.solvers.limits import ROOT_ITERATIONS, SLOW_ITERATIONS
+from dalembert.solvers.limits import DESCENTS, GOLDEN, NARROW, POINT, ROOT_ITERATIONS, SLOW_ITERATIONS
 from dalembert.solvers.ports import ports_type
 from dalembert.solvers.records import f8, i8, indices, matrix, vector
 
@@ -20,7 +20,7 @@ def bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb):
     """Illinois iteration, and bisection where some of these have not halved the interval: roots may be of any order."""
     side, wide = 0, math.inf
     for iteration in range(ROOT_ITERATIONS):
-        if abs(b - a) <= 4e-16:
+        if abs(b - a) <= POINT:
             break
         s = b - gb * (b - a) / (gb - ga)
         slow = False
@@ -49,20 +49,19 @@ def bracketed_root(scan, ports, t, h, coefficients, e, a, ga, b, gb):
 @device
 def lowest(scan, ports, t, h, coefficients, e, side, low, high, threshold):
     """Golden-section search for the smallest value of side·g, until it has the other sign; returns where, and g."""
-    golden = 0.3819660112501051
-    x1, x2 = low + golden * (high - low), high - golden * (high - low)
+    x1, x2 = low + GOLDEN * (high - low), high - GOLDEN * (high - low)
     g1 = side * value_at(scan, ports, t, h, coefficients, x1, e)
     g2 = side * value_at(scan, ports, t, h, coefficients, x2, e)
-    for _ in range(60):
-        if (g1 < 0.0 and g1 <= -threshold) or (g2 < 0.0 and g2 <= -threshold) or high - low < 1e-12:
+    for _ in range(DESCENTS):
+        if (g1 < 0.0 and g1 <= -threshold) or (g2 < 0.0 and g2 <= -threshold) or high - low < NARROW:
             break
         if g1 < g2:
             high, x2, g2 = x2, x1, g1
-            x1 = low + golden * (high - low)
+            x1 = low + GOLDEN * (high - low)
             g1 = side * value_at(scan, ports, t, h, coefficients, x1, e)
         else:
             low, x1, g1 = x1, x2, g2
-            x2 = high - golden * (high - low)
+            x2 = high - GOLDEN * (high - low)
             g2 = side * value_at(scan, ports, t, h, coefficients, x2, e)
     return (x1 if g1 < g2 else x2), side * min(g1, g2)
 

@@ -16,16 +16,8 @@ from dalembert.compile.generated.values import Index, Real, Truth, Variable, Who
 from dalembert.solvers.half.generated.between import Between
 from dalembert.solvers.half.generated.record import Record
 from dalembert.solvers.half.generated.scheme import EventScheme
-from dalembert.solvers.limits import EARLY, ROOT_ITERATIONS, SLOW_ITERATIONS
+from dalembert.solvers.limits import DESCENTS, EARLY, GOLDEN, NARROW, POINT, ROOT_ITERATIONS, SLOW_ITERATIONS
 from dalembert.solvers.status import Status
-
-#: of the search for a lowest point
-DESCENTS = 60
-#: an interval of a step, as a part of it, that cannot be divided further
-POINT = 4e-16
-GOLDEN = 0.3819660112501051
-#: lowest points are no nearer to each other than this
-NARROW = 1e-12
 
 
 class Scan:
