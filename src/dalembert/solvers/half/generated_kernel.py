@@ -4,13 +4,13 @@ That code (`generated.single`) tries a step and arrives. Whatever goes wrong, be
 once more as always: by stages on ports, which have other pivots and tell what it was.
 """
 
-
 from dalembert.compile.kernel import call_reals3, device, inlined
 from dalembert.compile.memory import vec
 from dalembert.solvers.attempts import UNSCALED, note_error
 from dalembert.solvers.bookkeeping import add
 from dalembert.solvers.half import core, half_explicit_kernel
 from dalembert.solvers.half.core import FINE, copy, place
+from dalembert.solvers.half.generated.layout import Head
 from dalembert.solvers.half.half_explicit_kernel import STATE
 from dalembert.solvers.half.loop import stepping_kernel
 from dalembert.solvers.half.runge_kutta import finish_step, new_step_size
@@ -18,8 +18,7 @@ from dalembert.solvers.limits import FARTHEST
 from dalembert.solvers.status import Count, Outcome
 
 INACCURATE = int(Outcome.INACCURATE)
-# the beginning of a block; as in `generated.single`
-N_HEAD, FRESH, OUTCOME, ERROR, ITERATIONS = 4, 0, 1, 2, 3
+N_HEAD, (FRESH, OUTCOME, ERROR, ITERATIONS) = len(Head), map(int, Head)
 
 
 @device
@@ -100,9 +99,7 @@ def step(state, ports, la, buffer, scan):
     if state.astray == 1 and call(state, 1.0) == FINE:
         keep(state)
         state.astray = 0
-    outcome = FINE if state.astray == 0 else core.CANNOT_EVALUATE
-    if outcome == FINE:
-        outcome = call(state, 0.0)
+    outcome = call(state, 0.0) if state.astray == 0 else core.CANNOT_EVALUATE
     if outcome != FINE and outcome != INACCURATE:
         return by_ports(state, ports, la, buffer, scan)
     count(state, int(outcome == FINE))

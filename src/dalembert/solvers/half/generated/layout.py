@@ -25,6 +25,15 @@ class Option(IntEnum):
 N_OPTIONS = len(Option)
 
 
+class Head(IntEnum):
+    """Numbers at the beginning of the block of a single run's code."""
+
+    FRESH = 0  # 1: complete the current point
+    OUTCOME = 1
+    ERROR = 2  # in units of the tolerance
+    ITERATIONS = 3  # of the projection
+
+
 class Counter(IntEnum):
     """Rows of whole numbers that are counted for each member."""
 

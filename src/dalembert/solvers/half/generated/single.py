@@ -15,7 +15,6 @@ import ctypes
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -31,7 +30,7 @@ from dalembert.regularize.half_explicit import DescriptorForm
 from dalembert.solvers.half.generated.calls import StraightCalls, write_functions
 from dalembert.solvers.half.generated.elimination import NotEliminated
 from dalembert.solvers.half.generated.integrator import Integrator
-from dalembert.solvers.half.generated.layout import N_OPTIONS, Option
+from dalembert.solvers.half.generated.layout import N_OPTIONS, Head, Option
 from dalembert.solvers.half.generated.member import Member
 from dalembert.solvers.half.generated.program import NotWritten, Program, Recipe
 from dalembert.solvers.half.generated.record import Record
@@ -46,15 +45,6 @@ FUNCTIONS = ("step", "ready")
 WORKER = "dalembert compiles steps"
 #: functions of the model that steps call
 CALLED = ("prepare", "stage", "point", "rates", "kinematics", "factor", "once", "accelerate", "nearer", "along")
-
-
-class Head(IntEnum):
-    """Numbers at the beginning of a block."""
-
-    FRESH = 0  # 1: complete the current point
-    OUTCOME = 1
-    ERROR = 2  # in units of the tolerance
-    ITERATIONS = 3  # of the projection
 
 
 class OneMember(Member):
