@@ -28,10 +28,10 @@ from dalembert.model.vocabulary import FUNCTIONS, OTHERS, VOCABULARY, Role, sele
 if TYPE_CHECKING:
     from dalembert.model.hybrid import Beginning, Hybrid
 
-#: whether no function of a model contains the time itself
 WITHOUT_RATES: Slot[frozenset[str]] = Slot("inputs whose derivatives nobody reads", most=1)
 #: functions of a mechanism that no method differentiates with respect to time
 UNDIFFERENTIATED = ("mass", "force", "dynamics")
+#: whether no function of a model contains the time itself
 THROUGH_INPUTS: Slot[bool] = Slot("time acts through inputs", most=1)
 
 

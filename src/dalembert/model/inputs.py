@@ -227,9 +227,9 @@ class TracedInput(Shared):
             except FunctionFailed as error:  # a table may end here: differences with smaller steps may still work
                 raise StepRefused(str(error)) from error
 
-        value = self._call(function, t)
+        value = self.level(t, 0)
         if self.given.derivatives is not None:
-            return value, *(self._call(f, t, order) for order, f in enumerate(self.given.derivatives, 1))
+            return value, self.level(t, 1), self.level(t, 2)
         if not rates:
             return value, 0.0, 0.0
         here, forward = np.array([t]), np.ones(1)
