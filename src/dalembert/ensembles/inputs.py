@@ -85,16 +85,19 @@ def _levels(traced: TracedInput, times: np.ndarray, orders: range) -> np.ndarray
     """The function and its derivatives of some orders, which are given, at some times."""
     try:
         found = np.array([[traced.level(t, order) for t in times.tolist()] for order in orders])
-        wrong = np.argwhere(~np.isfinite(found))
-        if len(wrong):
-            order, place = wrong[0].tolist()
-            raise StepRefused(f"it is {found[order, place]} at t = {times[place]:.9g}")
-        return found
     except (FunctionFailed, StepRefused) as error:
-        raise ModelError(
-            f"input '{traced.name}' cannot be approximated by polynomials: {error}. Make it a table, "
-            "Input.table(t, values)"
-        ) from error
+        raise _not_approximated(traced, str(error)) from error
+    wrong = np.argwhere(~np.isfinite(found))
+    if len(wrong):
+        order, place = wrong[0].tolist()
+        raise _not_approximated(traced, f"it is {found[order, place]} at t = {times[place]:.9g}")
+    return found
+
+
+def _not_approximated(traced: TracedInput, why: str) -> ModelError:
+    return ModelError(
+        f"input '{traced.name}' cannot be approximated by polynomials: {why}. Make it a table, Input.table(t, values)"
+    )
 
 
 def _chebyshev(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
