@@ -171,7 +171,7 @@ def _simulated(asked: Mapping[str, Any], options: MethodOptions, choice: MethodC
     profiled, traced = switch("profile", ask.profile), switch("trace", ask.trace)
     saving = None if ask.checkpoint is None else Saving(ask.checkpoint)
     if saving is not None and not options.repeats:
-        raise OptionError(f"checkpoint= goes on bit for bit, and runs with {options!r} do not. Take others")
+        raise OptionError(f"checkpoint= goes on bit for bit, as {options!r} does not: take steps='generated', or none")
     clock = [time.perf_counter()]
     own = own_tolerances(model, ask.rtol, ask.atol)
     pilot = None

@@ -71,8 +71,8 @@ class Hem5(HalfExplicitRungeKutta):
     With ``stages="complementarity"`` the systems of the stages contain all closed contacts as inequalities, so that
     contacts may take over from each other within a step, as at the edge of a surface.
 
-    With ``steps="generated"`` code is generated around the model, once for all its parameters, which takes steps in
-    half the time; to make it takes a tenth of a second or more, so that is for models that are run hundreds of times.
+    With ``steps="generated"`` code is generated around the model, once for all its parameters, which takes steps up
+    to twice as fast; to make it takes a tenth of a second or more: it is for models that are run hundreds of times.
     With ``steps="background"`` runs begin at once, as always, and take it as soon as another thread has made it:
     results then depend, by rounding, on when that was. See also `ensemble`.
 
